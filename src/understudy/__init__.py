@@ -1,0 +1,1 @@
+"""Understudy: differentially private synthetic tables."""

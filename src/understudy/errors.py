@@ -1,0 +1,62 @@
+"""What can go wrong, as one small tree. Owns no data; no message here may quote a value from a private table.
+
+UnderstudyError
+├── UserError             something the caller can put right; the message says how
+│   ├── SchemaError       the declared schema is wrong, or does not fit what was asked
+│   ├── SourceError       the table cannot be opened or has not the declared columns
+│   ├── WorkloadError     the workload is empty, or names what the schema does not have
+│   ├── BudgetError       the privacy parameters make no sense
+│   │   └── BudgetExceeded    a charge was refused; nothing was read
+│   ├── CapacityError     the model that was asked for does not fit in the size that was allowed
+│   └── FormatError       a saved file is damaged, foreign, or of an unknown version
+└── InternalError         a promise of our own was broken: a bug, please report it
+"""
+
+from difflib import get_close_matches
+from collections.abc import Iterable
+
+
+class UnderstudyError(Exception):
+    """Everything that this package raises on purpose."""
+
+
+class UserError(UnderstudyError):
+    """Something the caller can put right."""
+
+
+class SchemaError(UserError):
+    """The declared schema is wrong, or does not fit what was asked."""
+
+
+class SourceError(UserError):
+    """The table cannot be opened, or has not the declared columns."""
+
+
+class WorkloadError(UserError):
+    """The workload is empty, or names what the schema does not have."""
+
+
+class BudgetError(UserError):
+    """The privacy parameters make no sense."""
+
+
+class BudgetExceeded(BudgetError):
+    """A charge was refused because it does not fit in what is left; nothing was read."""
+
+
+class CapacityError(UserError):
+    """The model that was asked for does not fit in the size that was allowed."""
+
+
+class FormatError(UserError):
+    """A saved file is damaged, foreign, or of an unknown version."""
+
+
+class InternalError(UnderstudyError):
+    """A promise of our own was broken: a bug."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``' Did you mean "age"?'`` when something close to ``word`` is known, else an empty string."""
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f' Did you mean "{close[0]}"?' if close else ""
