@@ -1,0 +1,44 @@
+"""The door between private counts and public numbers: unit of privacy, budget, filter, noise and private
+selection.
+
+The only room that draws noise, and the only one that turns exact counts into anything that may be shown.
+"""
+
+from understudy.privacy.budget import Budget, Charge, Filter
+from understudy.privacy.conversion import epsilon_of, rho_of
+from understudy.privacy.cost import (
+    epsilon_for,
+    gaussian_cost,
+    laplace_cost,
+    laplace_scale_for,
+    selection_cost,
+    sigma_for,
+)
+from understudy.privacy.door import Door, Measurement, Selection
+from understudy.privacy.noise import Noise
+from understudy.privacy.research import ResearchNoise
+from understudy.privacy.scoring import Candidate
+from understudy.privacy.secure import SecureNoise
+from understudy.privacy.unit import Unit
+
+__all__ = [
+    "Budget",
+    "Candidate",
+    "Charge",
+    "Door",
+    "Filter",
+    "Measurement",
+    "Noise",
+    "ResearchNoise",
+    "SecureNoise",
+    "Selection",
+    "Unit",
+    "epsilon_for",
+    "epsilon_of",
+    "gaussian_cost",
+    "laplace_cost",
+    "laplace_scale_for",
+    "rho_of",
+    "selection_cost",
+    "sigma_for",
+]

@@ -1,0 +1,229 @@
+"""The door: the only way from exact counts to public numbers. It charges the budget, then reads, then adds
+noise.
+
+Holds private counts and hands out none: what leaves is a ``Measurement`` or a ``Selection``, noisy and paid
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, sinh, sqrt
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+
+import numpy as np
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BudgetError, InternalError, WorkloadError, did_you_mean
+from understudy.privacy.budget import Budget, Filter
+from understudy.privacy.cost import float_above, gaussian_cost, laplace_cost, positive, selection_cost
+from understudy.privacy.noise import Counts, Noise, NoiseKind
+from understudy.privacy.scoring import Candidate, integer_weights, scores
+from understudy.privacy.secure import SecureNoise, second_opinion
+from understudy.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from understudy.source import Source
+
+_ROUNDING = Fraction(1, 10**12)
+"""How far OpenDP's stated cost may lie above our exact one, relatively: it rounds floats up, a few units in
+the last place.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A noisy marginal, and all that is public about how it was made."""
+
+    clique: Clique
+    values: Counts
+    """Shaped as the marginal; may be negative."""
+    noise: NoiseKind
+    scale: float
+    """The parameter of the noise: sigma of a discrete Gaussian, b of a discrete Laplace."""
+    rho: Fraction
+    private: bool
+    """False when the noise came from a seeded generator."""
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise on each cell."""
+        return gaussian_deviation(self.scale) if self.noise == "gaussian" else laplace_deviation(self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A private choice among candidates, and all that is public about how it was made."""
+
+    index: int
+    clique: Clique
+    epsilon: float
+    rho: Fraction
+    weights: Counts
+    """The integer weights actually used, one per candidate."""
+    sensitivity: int
+    """How far any score could move between neighbours, in the units of ``weights``."""
+    scale: float
+    """P(candidate) ∝ exp(score / scale)."""
+    private: bool
+
+
+class Door:
+    """Answers questions about a private table, within a budget.
+
+    ``expect`` lists marginals that may be asked for: the first accepted question counts them all in one pass,
+    and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
+    was paid for stays paid for, even if the source then fails.
+    """
+
+    __slots__ = ("_domain", "_filter", "_noise", "_read", "_unit")
+
+    def __init__(
+        self,
+        source: Source,
+        budget: Budget,
+        *,
+        unit: Unit = Unit.ADD_REMOVE,
+        noise: Noise | None = None,
+        expect: Iterable[Clique] = (),
+    ) -> None:
+        self._domain: Domain = source.domain
+        self._unit = unit
+        self._noise: Noise = SecureNoise() if noise is None else noise
+        self._filter = Filter(budget.rho)
+        self._read = _reader(source, [self._domain.clique(clique) for clique in expect])
+
+    @property
+    def domain(self) -> Domain:
+        """The declared domain."""
+        return self._domain
+
+    @property
+    def unit(self) -> Unit:
+        """Which tables count as neighbours."""
+        return self._unit
+
+    @property
+    def private(self) -> bool:
+        """Whether the answers may be released: only when the secure generator, and nothing else, draws the
+        noise.
+        """
+        return type(self._noise) is SecureNoise
+
+    @property
+    def filter(self) -> Filter:
+        """What was spent, and what is left."""
+        return self._filter
+
+    def measure(self, clique: Iterable[str], *, sigma: float, noise: NoiseKind = "gaussian") -> Measurement:
+        """Return the marginal on ``clique`` with noise of scale ``sigma`` on each cell (of Laplace noise: its
+        scale b).
+
+        Costs ``unit.l2_squared / (2 sigma²)`` with Gaussian noise, ``(unit.l1 / sigma)² / 2`` with Laplace
+        noise.
+        """
+        clique, scale = self._domain.clique(clique), float(positive(sigma, "sigma"))
+        cost = self._marginal_cost(noise, scale)
+        self._filter.charge(cost, f"measure ({', '.join(clique)}), {noise} noise of scale {scale:.6g}")
+        (counts,) = self._read([clique])
+        draw = self._noise.gaussian if noise == "gaussian" else self._noise.laplace
+        values = draw(counts, scale)
+        values.setflags(write=False)
+        return Measurement(clique, values, noise, scale, cost, self.private)
+
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float) -> Selection:
+        """Choose a candidate by the exponential mechanism: P ∝ exp(epsilon · score / (2 · sensitivity)).
+
+        Costs ``epsilon² / 8``. The sensitivity is the largest weight times ``unit.score``; the scores are not
+        monotone in the table, hence the 2.
+        """
+        self._check(candidates)
+        weights = integer_weights([candidate.weight for candidate in candidates])
+        sensitivity = int(weights.max()) * self._unit.score
+        cost = selection_cost(epsilon)
+        scale = float_above(2 * sensitivity / positive(epsilon, "epsilon"))
+        _agree(second_opinion("selection", scale, sensitivity), cost)
+        self._filter.charge(
+            cost, f"select one of {len(candidates)} marginals, epsilon = {float(epsilon):.6g}"
+        )
+        exact = self._read([candidate.clique for candidate in candidates])
+        index = self._noise.select(scores(exact, candidates), scale)
+        clique = candidates[index].clique
+        return Selection(index, clique, float(epsilon), cost, weights, sensitivity, scale, self.private)
+
+    def _marginal_cost(self, noise: NoiseKind, scale: float) -> Fraction:
+        """Return the exact cost of a marginal, after OpenDP has stated the same for what it will draw."""
+        if noise not in ("gaussian", "laplace"):
+            hint = did_you_mean(str(noise), ("gaussian", "laplace"))
+            raise BudgetError(f'There is no noise called "{noise}"; choose "gaussian" or "laplace".{hint}')
+        cost = (gaussian_cost if noise == "gaussian" else laplace_cost)(scale, self._unit)
+        _agree(second_opinion(noise, scale, self._unit), cost)
+        return cost
+
+    def _check(self, candidates: Sequence[Candidate]) -> None:
+        for candidate in candidates:
+            name = f"Candidate ({', '.join(candidate.clique)})"
+            if candidate.clique != self._domain.clique(candidate.clique):
+                raise WorkloadError(f"{name} is not in the order of the schema; make it with Domain.clique.")
+            if candidate.estimate.shape != self._domain.shape(candidate.clique):
+                raise WorkloadError(
+                    f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's."
+                )
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise BudgetError(
+            "A door cannot be copied or pickled: it holds private counts, and a budget that is spent once."
+        )
+
+    def __repr__(self) -> str:
+        note = "" if self.private else ", NOT PRIVATE"
+        return f"Door({len(self._domain)} attributes, {self._unit.value}, {self._filter!r}{note})"
+
+
+def gaussian_deviation(sigma: float) -> float:
+    """Return the standard deviation of the discrete Gaussian of scale ``sigma``: a little less, when that is
+    small.
+    """
+    if sigma > 4:  # the difference is below 1e-130 relatively
+        return sigma
+    weight = [(k, exp(-(k * k) / (2 * sigma * sigma))) for k in range(1, 160)]
+    return sqrt(2 * sum(k * k * p for k, p in weight) / (1 + 2 * sum(p for _, p in weight)))
+
+
+def laplace_deviation(scale: float) -> float:
+    """Return the standard deviation of the discrete Laplace of ``scale`` b: 1 / (√2 sinh(1 / 2b))."""
+    return 0.0 if scale < 1e-3 else 1 / (sqrt(2) * sinh(1 / (2 * scale)))
+
+
+def _agree(stated: float, charged: Fraction) -> None:
+    """Refuse to go on when OpenDP's account of its own measurement is above what would be charged."""
+    if not stated <= charged * (1 + _ROUNDING):
+        raise InternalError(
+            "The noise would cost more than was charged for it. Nothing was read; please report this."
+        )
+
+
+def _reader(source: Source, expect: list[Clique]) -> Callable[[Sequence[Clique]], list[Counts]]:
+    """Return the function that reads exact counts; it alone holds the source and the counts already read."""
+    known: dict[Clique, Counts] = {}
+    waiting = list(expect)
+
+    def read(cliques: Sequence[Clique]) -> list[Counts]:
+        missing = [c for c in dict.fromkeys([*cliques, *waiting]) if c not in known]
+        if missing:
+            known.update(zip(missing, _counted(source, missing), strict=True))
+            waiting.clear()
+        return [known[c] for c in cliques]
+
+    return read
+
+
+def _counted(source: Source, cliques: Sequence[Clique]) -> list[Counts]:
+    """Count, and check that the source keeps its contract: int64 all the way, in the declared shapes."""
+    counts = source.count(cliques)
+    shapes = [source.domain.shape(clique) for clique in cliques]
+    if [c.shape for c in counts] != shapes or any(c.dtype != np.int64 for c in counts):
+        raise InternalError("A source must count in int64, one array per marginal, in its declared shape.")
+    return counts

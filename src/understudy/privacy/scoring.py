@@ -1,0 +1,104 @@
+"""The integer scores that selection chooses by, as pure functions, so that their sensitivity can be tested.
+
+May see private counts: a score is private until the door has chosen by it under budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.errors import WorkloadError
+from understudy.privacy.noise import Counts
+
+TOP_WEIGHT = 2**20
+"""The integer weight of the heaviest candidate; the others are in proportion."""
+
+TOP_DISTANCE = 2**40
+"""Distances (and penalties) above this count as this, so that no score can reach 2^62, let alone overflow."""
+
+_BLOCK = 2**20
+"""Cells summed at once: with each cell at most 2^40, a block's sum stays below 2^61."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A marginal that may be measured next. Public: weight, penalty and estimate come from the model and the
+    workload.
+
+    Its score is ``weight * (‖counts - round(estimate)‖₁ - penalty)``. A candidate of weight 0 scores 0
+    whatever the table; it may still be chosen, when nothing scores better.
+    """
+
+    clique: Clique
+    weight: float
+    penalty: float
+    estimate: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be scored, so that nothing can fail once a choice has been paid for."""
+        if not (isfinite(self.weight) and self.weight >= 0):
+            raise WorkloadError(f"{self._name}: the weight must be finite and at least 0, not {self.weight}.")
+        if not isfinite(self.penalty):
+            raise WorkloadError(f"{self._name}: the penalty must be finite, not {self.penalty}.")
+        if not isfinite(float(np.sum(self.estimate))):
+            raise WorkloadError(f"{self._name}: the estimate holds numbers that are not finite.")
+
+    @property
+    def _name(self) -> str:
+        return f"Candidate ({', '.join(self.clique)})"
+
+
+def integer_weights(weights: Sequence[float]) -> Counts:
+    """Scale public weights so that the largest is 2^20, and round; a weight above 0 becomes at least 1."""
+    top = max(weights, default=0.0)
+    if top == 0:
+        raise WorkloadError(
+            "There is nothing to choose from: give at least one candidate with a weight above 0."
+        )
+    real = np.asarray(weights, dtype=np.float64)
+    scaled = np.rint(real / top * TOP_WEIGHT).astype(np.int64)
+    return np.maximum(scaled, real > 0)
+
+
+def rounded(estimate: NDArray[np.float64]) -> Counts:
+    """Round a public estimate to integers, so that its distance to the counts is an integer too."""
+    return np.clip(np.rint(estimate), -TOP_DISTANCE, TOP_DISTANCE).astype(np.int64)
+
+
+def distance(counts: Counts, estimate: Counts) -> int:
+    """Return min(‖counts - estimate‖₁, 2^40), exactly; one more or one less record moves it by at most 1.
+
+    ``estimate`` comes from ``rounded``, so a count beyond 2^42 is more than 2^40 away whatever it is.
+    """
+    a, b = counts.reshape(-1), estimate.reshape(-1)
+    total = 0
+    for start in range(0, a.size, _BLOCK):
+        near = np.clip(a[start : start + _BLOCK], -4 * TOP_DISTANCE, 4 * TOP_DISTANCE)
+        cells = np.minimum(np.abs(near - b[start : start + _BLOCK]), TOP_DISTANCE)
+        total = min(total + int(cells.sum()), TOP_DISTANCE)
+    return total
+
+
+def scores(counts: Sequence[Counts], candidates: Sequence[Candidate]) -> Counts:
+    """Return one integer score per candidate. Each moves by at most ``weight * unit.score`` between
+    neighbours.
+    """
+    weights = integer_weights([c.weight for c in candidates])
+    return np.array(
+        [
+            int(w) * distance(exact, rounded(c.estimate)) - _penalty(int(w), c.penalty)
+            for w, exact, c in zip(weights, counts, candidates, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _penalty(weight: int, penalty: float) -> int:
+    """Return the public part of a score, as an integer below 2^60."""
+    return round(weight * min(max(penalty, -TOP_DISTANCE), TOP_DISTANCE))
