@@ -1,0 +1,193 @@
+"""How far off a synthetic table is: workload error in three norms, and the share of rows that would do as
+well.
+
+Pure functions on count arrays. They may be handed exact counts, and then what they return is private too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import WorkloadError
+from understudy.workload import Workload
+
+Counts = NDArray[np.integer] | NDArray[np.floating]
+
+
+def workload_error(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> float:
+    """Return the paper's Definition "Workload Error": 1/(k |D|) Σ c_i ‖M_i(D) - M_i(D̂)‖₁ (no factor ½).
+
+    Both lists follow ``workload.cliques``. Counts are compared as they are, as in the definition: a synthetic
+    table of another size than the real one has that counted as error. Use ``rescaled`` first to compare
+    shares instead. A real table without rows counts as one of a single row.
+    """
+    return _averaged(workload, real, synthetic, lambda gap: float(np.abs(gap).sum()))
+
+
+def workload_error_l2(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> float:
+    """Return 1/(k |D|) Σ c_i ‖M_i(D) - M_i(D̂)‖₂, otherwise as ``workload_error``."""
+    return _averaged(workload, real, synthetic, lambda gap: float(np.sqrt(np.square(gap).sum())))
+
+
+def workload_error_max(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> float:
+    """Return 1/|D| max_i c_i ‖M_i(D) - M_i(D̂)‖_∞: the worst single cell, otherwise as ``workload_error``."""
+    gaps = _gaps(workload, real, synthetic)
+    worst = max(c * float(np.abs(gap).max()) for c, gap in zip(workload.costs, gaps, strict=True))
+    return worst / _rows(real)
+
+
+def rescaled(real: Sequence[Counts], synthetic: Sequence[Counts]) -> list[NDArray[np.float64]]:
+    """Return ``synthetic`` scaled to the number of rows of ``real``; a table without rows is left alone."""
+    rows = float(real[0].sum())
+    totals = [float(counts.sum()) for counts in synthetic]
+    return [
+        np.asarray(m, dtype=np.float64) * (rows / t if t > 0 else 1.0)
+        for m, t in zip(synthetic, totals, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """The smallest number of rows, drawn with replacement, that does at least as well; ``fraction`` of all
+    rows.
+
+    ``fraction`` above 1 means better than a fresh sample as large as the table; infinite means better than
+    any sample.
+    """
+
+    rows: float
+    fraction: float
+
+
+def subsampling_error(workload: Workload, real: Sequence[Counts], rows: int) -> float:
+    """Return the expected workload error of ``rows`` rows drawn from the table with replacement, in closed
+    form.
+
+    The paper's Theorem on subsampling, with errors of shares: the sample is scaled up to the size of the
+    table.
+    """
+    _checked(workload, real)
+    return _SubsampleError(workload, real)(rows)
+
+
+def subsampling_fraction(workload: Workload, real: Sequence[Counts], error: float) -> Subsample:
+    """Return how many rows, drawn from the real table, would have an expected workload error of at most
+    ``error``.
+
+    The expected error falls with the number of rows (a running mean is a backward martingale), so bisection
+    finds it.
+    """
+    _checked(workload, real)
+    if not error >= 0:
+        raise WorkloadError(f"An error must be a number of at least 0, not {error}.")
+    expected = _SubsampleError(workload, real)
+    high = 1
+    while expected(high) > error:
+        high *= 2
+        if high > expected.most:
+            return Subsample(inf, inf)
+    low = high // 2  # too few rows (or none), unless high is 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if expected(middle) <= error else (middle, high)
+    return Subsample(float(high), high / expected.total)
+
+
+class _SubsampleError:
+    """Expected error as a function of the sample's size. Cells with the same count have the same error: keep
+    one.
+    """
+
+    def __init__(self, workload: Workload, real: Sequence[Counts]) -> None:
+        flat = [np.asarray(counts, dtype=np.int64).reshape(-1) for counts in real]
+        self.total = int(flat[0].sum())
+        if self.total < 1:
+            raise WorkloadError("A table without rows has no subsamples to compare with.")
+        weights = np.concatenate([np.full(len(f), s) for f, s in zip(flat, workload.shares, strict=True)])
+        self.counts, place = np.unique(np.concatenate(flat), return_inverse=True)
+        self.weights = np.bincount(place, weights=weights)
+        self.most = 2**61 // self.total
+
+    def __call__(self, rows: int) -> float:
+        return float(self.weights @ mean_deviation(rows, self.counts, self.total))
+
+
+def mean_deviation(rows: int, counts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    """Return E|p - k/rows| for k ~ Binomial(rows, p = counts/total): (2/rows) s (1-p) P(k = s), s = ⌈rows p⌉.
+
+    The probability is taken in the form of its deviance and Stirling remainders (Loader's saddle point),
+    whose terms stay small: differences of log-gammas of a million would lose nine digits.
+    """
+    inner = (counts > 0) & (counts < total)
+    c = counts[inner]
+    s = -(-(rows * c) // total)  # exact: rows * total stays below 2^62
+    hits, misses = s.astype(np.float64), (rows - s).astype(np.float64)
+    p, q = c / total, (total - c) / total
+    log_mass = -_deviance(hits, rows * p) - _deviance(misses, rows * q)
+    log_mass += _stirling(np.float64(rows)) - _stirling(hits) - _stirling(misses)
+    # P(k = s) has the factor sqrt(rows / (2π s (rows - s))), or 1 where s = rows (there Stirling's form has
+    # no square root).
+    root = np.sqrt(rows / (2 * pi * hits * np.where(misses > 0, misses, 1.0)))
+    root = np.where(misses > 0, root, 1.0)
+    result = np.zeros(len(counts))
+    result[inner] = 2 / rows * hits * q * root * np.exp(log_mass)
+    return result
+
+
+def _deviance(x: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return x log(x / mean) + mean - x, zero-safe; x is within one of the mean, so nothing cancels badly."""
+    safe = np.where(x > 0, x, 1.0)
+    return np.where(x > 0, x * -np.log1p((mean - safe) / safe), 0.0) + mean - x
+
+
+def _stirling(n: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
+    """Return log n! - log(sqrt(2πn) (n/e)^n), the remainder of Stirling's formula; 0 at n = 0, where it is
+    not used.
+    """
+    small = np.minimum(n, _SMALL).astype(np.int64)
+    big = np.maximum(n, _SMALL)
+    square = 1 / (big * big)
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / big
+    return np.where(n < _SMALL, _STIRLING_TABLE[np.minimum(small, _SMALL - 1)], series)
+
+
+_SMALL = 16
+_FACTORIAL_LOGS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
+_N = np.arange(1, _SMALL)
+_STIRLING_TABLE = np.concatenate(
+    [[0.0], _FACTORIAL_LOGS[1:] - (0.5 * np.log(2 * pi * _N) + _N * np.log(_N) - _N)]
+)
+
+
+def _averaged(
+    workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts], norm: Callable[[Counts], float]
+) -> float:
+    gaps = _gaps(workload, real, synthetic)
+    return sum(s * norm(gap) for s, gap in zip(workload.shares, gaps, strict=True)) / _rows(real)
+
+
+def _gaps(
+    workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]
+) -> list[NDArray[np.float64]]:
+    _checked(workload, real)
+    _checked(workload, synthetic)
+    return [np.asarray(a - b, dtype=np.float64) for a, b in zip(real, synthetic, strict=True)]
+
+
+def _checked(workload: Workload, counts: Sequence[Counts]) -> None:
+    if len(counts) != len(workload.cliques):
+        raise WorkloadError(
+            f"{len(workload.cliques)} marginals make the workload, but {len(counts)} were given."
+        )
+    for clique, marginal in zip(workload.cliques, counts, strict=True):
+        if marginal.shape != workload.domain.shape(clique):
+            raise WorkloadError(f"The marginal on {', '.join(clique)} has the wrong shape {marginal.shape}.")
+
+
+def _rows(real: Sequence[Counts]) -> float:
+    return max(float(real[0].sum()), 1.0)

@@ -1,0 +1,237 @@
+"""Workloads: the weighted marginals that a synthetic table should preserve, their closure, and how much each
+matters.
+
+Public: a workload is chosen from the schema, never from the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, fsum, inf, isfinite
+from pathlib import Path
+
+import numpy as np
+
+from understudy.domain import Clique, Domain
+from understudy.errors import WorkloadError, did_you_mean
+
+MAX_QUERIES = 2_000_000
+"""More marginals than this are refused: it is a slip of k, and would not fit in memory."""
+
+_NAMED = re.compile(r"all-(\d+)way|target:(.+)|skewed(?::(\d+))?")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Distinct marginals (``cliques``) with weights c > 0 (``costs``). Make one with a class method.
+
+    ``queries`` is k of the paper's Definition "Workload Error": how many queries were listed, repeats and
+    weights of zero included. Listing a query twice is listing it once at twice the weight for every mechanism
+    and bound; it differs only in k, the number that an error is averaged over, because the definition says
+    so.
+    """
+
+    domain: Domain
+    cliques: tuple[Clique, ...]
+    costs: tuple[float, ...]
+    queries: int
+
+    @classmethod
+    def of(cls, domain: Domain, queries: Iterable[tuple[Iterable[str], float]]) -> Workload:
+        """Make a workload from ``[(attributes, weight), ...]``; repeats add up, a weight of zero asks for
+        nothing.
+        """
+        listed = [(_clique(domain, attributes), _weight(weight)) for attributes, weight in queries]
+        if not listed:
+            raise WorkloadError("The workload is empty: list at least one set of attributes.")
+        weights: dict[Clique, list[float]] = {}
+        for clique, weight in listed:
+            if weight > 0:
+                weights.setdefault(clique, []).append(weight)
+        if not weights:
+            raise WorkloadError(
+                "Every weight in the workload is zero: give at least one query a weight above 0."
+            )
+        costs = tuple(_sum(found) for found in weights.values())
+        return cls(domain, tuple(weights), costs, len(listed))
+
+    @classmethod
+    def all_kway(cls, domain: Domain, k: int) -> Workload:
+        """Make the workload of all k-way marginals; of the one full table where there are fewer than k
+        attributes.
+        """
+        size = _degree(k, len(domain))
+        _refuse_too_many(comb(len(domain), size))
+        return cls.of(domain, [(clique, 1.0) for clique in combinations(domain.attributes, size)])
+
+    @classmethod
+    def target(cls, domain: Domain, attribute: str, k: int = 3) -> Workload:
+        """Make the workload of all k-way marginals that contain ``attribute``."""
+        domain.index(attribute)
+        size = _degree(k, len(domain))
+        _refuse_too_many(comb(len(domain) - 1, size - 1))
+        others = [a for a in domain if a != attribute]
+        return cls.of(domain, [((attribute, *rest), 1.0) for rest in combinations(others, size - 1)])
+
+    @classmethod
+    def skewed(cls, domain: Domain, seed: int = 0, n: int = 256, k: int = 3) -> Workload:
+        """Draw ``n`` k-way marginals, with repeats, in proportion to the product of squared-exponential
+        weights.
+
+        The paper's third workload. The seed is public and fixed: the same domain size gives the same
+        workload.
+        """
+        if n < 1:
+            raise WorkloadError(f"A skewed workload needs at least one query, not {n}.")
+        size = _degree(k, len(domain))
+        _refuse_too_many(comb(len(domain), size))
+        rng = np.random.default_rng(seed)
+        popularity = rng.exponential(size=len(domain)) ** 2
+        groups = np.array(list(combinations(range(len(domain)), size)))
+        chance = popularity[groups].prod(axis=1)
+        drawn = rng.choice(len(groups), size=n, p=chance / chance.sum())
+        return cls.of(domain, [([domain.attributes[i] for i in groups[j]], 1.0) for j in drawn])
+
+    @classmethod
+    def parse(cls, text: str, domain: Domain) -> Workload:
+        """Read ``all-3way``, ``target:COLUMN``, ``skewed``, ``skewed:SEED``, or the name of a TOML or JSON
+        file.
+        """
+        found = _NAMED.fullmatch(text)
+        if found is None:
+            return cls.load(text, domain)
+        degree, attribute, seed = found.groups()
+        if degree is not None:
+            return cls.all_kway(domain, int(degree))
+        return cls.target(domain, attribute) if attribute is not None else cls.skewed(domain, int(seed or 0))
+
+    @classmethod
+    def load(cls, path: str | Path, domain: Domain) -> Workload:
+        """Read a file of queries: TOML with ``[[query]]`` tables, or JSON with the same, each attributes and
+        weight.
+        """
+        file = Path(path)
+        if not file.is_file():
+            hint = did_you_mean(str(path), ("all-2way", "all-3way", "skewed"))
+            raise WorkloadError(
+                f'"{path}" is no workload (all-3way, all-2way, target:COLUMN, skewed) and no file.{hint}'
+            )
+        try:
+            text = file.read_text(encoding="utf-8")
+            data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+            raise WorkloadError(f'The workload "{path}" cannot be read: {error}.') from None
+        return cls.of(domain, [_query(entry) for entry in _queries(data)])
+
+    @cached_property
+    def closure(self) -> tuple[Clique, ...]:
+        """W_+ of the paper: every non-empty subset of a query, smallest first, then in the domain's order."""
+        position = {attribute: i for i, attribute in enumerate(self.domain)}
+        subsets = {
+            subset
+            for clique in self.cliques
+            for size in range(1, len(clique) + 1)
+            for subset in combinations(clique, size)
+        }
+        return tuple(sorted(subsets, key=lambda r: (len(r), [position[a] for a in r])))
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that some query names, in the domain's order."""
+        named = {a for clique in self.cliques for a in clique}
+        return tuple(a for a in self.domain if a in named)
+
+    @cached_property
+    def weights(self) -> Mapping[Clique, float]:
+        """w_r = Σ_s c_s |r ∩ s| for each r of the closure.
+
+        The sum over queries may be taken attribute by attribute: w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s.
+        """
+        found: dict[str, list[float]] = {a: [] for a in self.attributes}
+        for clique, cost in zip(self.cliques, self.costs, strict=True):
+            for attribute in clique:
+                found[attribute].append(cost)
+        share = {attribute: _sum(costs) for attribute, costs in found.items()}
+        return {r: _sum([share[a] for a in r]) for r in self.closure}
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """c_i / k for each clique: what a unit of its error adds to the workload error."""
+        return tuple(c / self.queries for c in self.costs)
+
+    def describe(self) -> list[dict[str, object]]:
+        """Return the queries as plain data, in the form that ``load`` reads."""
+        return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.costs, strict=True)]
+
+
+def _clique(domain: Domain, attributes: Iterable[str]) -> Clique:
+    if isinstance(attributes, str):
+        raise WorkloadError(f'Write a query as a list of attributes: ["{attributes}"], not "{attributes}".')
+    clique = domain.clique(attributes)
+    if not clique:
+        raise WorkloadError("A query names no attribute; list at least one.")
+    return clique
+
+
+def _weight(weight: object) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number):
+        raise WorkloadError(f"The weight of a query must be a number, not {weight!r}.")
+    try:
+        value = float(weight)
+    except OverflowError:
+        value = inf
+    if not isfinite(value) or value < 0:
+        raise WorkloadError(f"The weight of a query must be a finite number of at least 0, not {value}.")
+    return value
+
+
+def _sum(values: Sequence[float]) -> float:
+    """Add weights without rounding on the way, so that the order of the queries does not matter."""
+    try:
+        return fsum(values)
+    except OverflowError:
+        raise WorkloadError("The weights of the workload add up to infinity; scale them down.") from None
+
+
+def _degree(k: object, attributes: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise WorkloadError(f"A k-way workload needs a whole k of at least 1, not {k!r}.")
+    if attributes == 0:
+        raise WorkloadError("The schema has no attributes, so there is no marginal to ask for.")
+    return min(k, attributes)
+
+
+def _refuse_too_many(queries: int) -> None:
+    if queries > MAX_QUERIES:
+        raise WorkloadError(
+            f"The workload would have {queries:,} queries, more than {MAX_QUERIES:,}: "
+            "choose a smaller k, a target, or a list."
+        )
+
+
+def _queries(data: object) -> list[object]:
+    found = data.get("query", data.get("queries")) if isinstance(data, dict) else data
+    if not isinstance(found, list):
+        raise WorkloadError("A workload file lists its queries under [[query]] (TOML) or as a list (JSON).")
+    return found
+
+
+def _query(entry: object) -> tuple[list[str], float]:
+    if isinstance(entry, list):
+        entry = {"attributes": entry}
+    if not isinstance(entry, dict):
+        raise WorkloadError(f"A query must be a table with attributes and weight, not {entry!r}.")
+    for key in entry:
+        if key not in ("attributes", "weight"):
+            hint = did_you_mean(str(key), ("attributes", "weight"))
+            raise WorkloadError(f'A query has attributes and weight, not "{key}".{hint}')
+    attributes = entry.get("attributes")
+    if not isinstance(attributes, list) or not all(isinstance(a, str) for a in attributes):
+        raise WorkloadError(f"The attributes of a query must be a list of names, not {attributes!r}.")
+    return attributes, _weight(entry.get("weight", 1.0))

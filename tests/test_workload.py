@@ -1,0 +1,141 @@
+import json
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.domain import Domain
+from understudy.errors import SchemaError, WorkloadError
+from understudy.workload import Workload
+
+ABCD = Domain.of({"a": 2, "b": 3, "c": 4, "d": 5})
+
+
+def test_all_kway_lists_each_combination_once_with_weight_one() -> None:
+    workload = Workload.all_kway(ABCD, 2)
+    assert workload.cliques == tuple(combinations("abcd", 2))
+    assert set(workload.costs) == {1.0}
+    assert workload.queries == 6
+
+
+def test_k_beyond_the_attributes_is_the_full_table() -> None:
+    assert Workload.all_kway(ABCD, 9).cliques == (("a", "b", "c", "d"),)
+    assert Workload.target(ABCD, "c", 9).cliques == (("a", "b", "c", "d"),)
+    assert Workload.all_kway(Domain.of({"a": 2}), 3).cliques == (("a",),)
+
+
+def test_target_contains_its_attribute() -> None:
+    workload = Workload.target(ABCD, "c")
+    assert workload.cliques == (("a", "b", "c"), ("a", "c", "d"), ("b", "c", "d"))
+
+
+def test_closure_is_every_non_empty_subset_smallest_first() -> None:
+    workload = Workload.of(ABCD, [(["d", "a"], 1), (["b"], 1)])
+    assert workload.closure == (("a",), ("b",), ("d",), ("a", "d"))
+
+
+queries = st.lists(
+    st.tuples(st.sets(st.sampled_from("abcd"), min_size=1), st.floats(0, 100)), min_size=1, max_size=8
+).filter(lambda found: any(weight > 0 for _, weight in found))
+
+
+@given(queries)
+def test_weights_are_the_papers_sum_over_queries(found: list[tuple[set[str], float]]) -> None:
+    workload = Workload.of(ABCD, found)
+    for r in workload.closure:
+        expected = sum(c * len(set(r) & set(s)) for s, c in found)
+        assert workload.weights[r] == pytest.approx(expected, rel=1e-12)
+
+
+@given(queries)
+def test_duplicates_are_doubled_weights_exactly(found: list[tuple[set[str], float]]) -> None:
+    twice = Workload.of(ABCD, found + found)
+    doubled = Workload.of(ABCD, [(attributes, 2 * weight) for attributes, weight in found])
+    assert (twice.cliques, twice.costs, twice.weights) == (doubled.cliques, doubled.costs, doubled.weights)
+    assert twice.queries == 2 * doubled.queries
+
+
+def test_skewed_is_fixed_by_its_seed_and_is_skewed() -> None:
+    domain = Domain.of({f"x{i}": 3 for i in range(12)})
+    one, same, other = Workload.skewed(domain, 1), Workload.skewed(domain, 1), Workload.skewed(domain, 2)
+    assert one == same
+    assert one != other
+    assert one.queries == sum(one.costs) == 256
+    assert all(len(r) == 3 for r in one.cliques)
+    singles = sorted(w for r, w in one.weights.items() if len(r) == 1)
+    assert singles[-1] > 5 * singles[0]
+
+
+def test_parse_names_and_files(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    assert Workload.parse("all-2way", ABCD) == Workload.all_kway(ABCD, 2)
+    assert Workload.parse("target:b", ABCD) == Workload.target(ABCD, "b")
+    assert Workload.parse("skewed:3", ABCD) == Workload.skewed(ABCD, 3)
+    listed = Workload.of(ABCD, [(["a", "b"], 2), (["c"], 1)])
+    (tmp_path / "w.toml").write_text(
+        '[[query]]\nattributes = ["a", "b"]\nweight = 2\n[[query]]\nattributes = ["c"]\n'
+    )
+    assert Workload.parse(str(tmp_path / "w.toml"), ABCD) == listed
+    (tmp_path / "w.json").write_text(json.dumps(listed.describe()))
+    assert Workload.parse(str(tmp_path / "w.json"), ABCD) == listed
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[query]]\nattributes = 'a'\n", "list of names"),
+        ("[[query]]\nattribute = ['a']\n", 'Did you mean "attributes"'),
+        ("query = 3\n", "lists its queries"),
+        ("[[query]]\nattributes = ['a']\nweight = 'much'\n", "must be a number"),
+        ("[[query]\n", "cannot be read"),
+        ("query = []\n", "empty"),
+    ],
+)
+def test_bad_files_say_what_is_wrong(tmp_path, text: str, says: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "w.toml").write_text(text)
+    with pytest.raises(WorkloadError, match=says):
+        Workload.parse(str(tmp_path / "w.toml"), ABCD)
+
+
+@pytest.mark.parametrize(
+    ("queries", "says"),
+    [
+        ([], "empty"),
+        ([(["a"], 0), (["b"], 0.0)], "zero"),
+        ([(["a"], -1)], "at least 0"),
+        ([(["a"], float("nan"))], "finite"),
+        ([(["a"], float("inf"))], "finite"),
+        ([(["a"], True)], "number"),
+        ([([], 1)], "no attribute"),
+        ([("ab", 1)], "list of attributes"),
+        ([(["a"], 1e308), (["b"], 1e308), (["a", "b"], 1e308)], "infinity"),
+    ],
+)
+def test_bad_queries(queries, says: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(WorkloadError, match=says):
+        _ = Workload.of(ABCD, queries).weights
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(SchemaError, match='"e"'):
+        Workload.of(ABCD, [(["a", "e"], 1)])
+    with pytest.raises(SchemaError):
+        Workload.parse("target:z", ABCD)
+    with pytest.raises(WorkloadError, match='Did you mean "all-3way"'):
+        Workload.parse("all-3ways", ABCD)
+    with pytest.raises(WorkloadError, match="at least 1"):
+        Workload.parse("all-0way", ABCD)
+
+
+def test_too_many_queries_are_refused_before_they_are_listed() -> None:
+    wide = Domain.of({f"x{i}": 2 for i in range(200)})
+    with pytest.raises(WorkloadError, match="smaller k"):
+        Workload.all_kway(wide, 6)
+
+
+def test_sixteen_attributes_three_way() -> None:
+    domain = Domain.of({f"x{i}": 18 for i in range(16)})
+    workload = Workload.all_kway(domain, 3)
+    assert len(workload.closure) == 16 + 120 + 560
+    assert workload.weights[("x0",)] == 105  # C(15, 2) triples hold x0
+    assert workload.weights[("x0", "x1", "x2")] == 315
