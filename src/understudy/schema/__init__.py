@@ -1,0 +1,21 @@
+"""What a table may contain: columns, codes, impossible combinations; declared in a file, never looked up.
+
+Encoding, drafting and checking see private rows; drafting and checking are not private and say so.
+"""
+
+from understudy.schema.column import Column
+from understudy.schema.load import load_schema, parse_schema
+from understudy.schema.problems import Problem, SchemaFileError
+from understudy.schema.schema import Schema, require_reviewed
+from understudy.schema.zeros import Zeros
+
+__all__ = [
+    "Column",
+    "Problem",
+    "Schema",
+    "SchemaFileError",
+    "Zeros",
+    "load_schema",
+    "parse_schema",
+    "require_reviewed",
+]

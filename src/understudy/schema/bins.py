@@ -1,0 +1,118 @@
+"""Bins: consecutive intervals of numbers, how a number finds its bin, and how a number is drawn inside one.
+
+Public: edges are declared. Every method works on whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64] | NDArray[np.int64]
+
+
+class Bins(Protocol):
+    """Consecutive bins; ``lowest`` and ``highest`` are the smallest and largest number inside each."""
+
+    @property
+    def lowest(self) -> Numbers: ...  # noqa: D102
+
+    @property
+    def highest(self) -> Numbers: ...  # noqa: D102
+
+    @property
+    def bounds(self) -> tuple[float, float]: ...  # noqa: D102
+
+    def find(self, numbers: Numbers) -> NDArray[np.int32]: ...  # noqa: D102
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Numbers: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBins:
+    """Bins of whole numbers: bin i holds ``lowest[i]`` … ``highest[i]``."""
+
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+
+    @classmethod
+    def equal(cls, low: int, high: int, bins: int) -> WholeBins:
+        """Split low … high into bins of widths that differ by at most one; one value each if few."""
+        span = high - low + 1
+        count = min(bins, span)
+        # Exact integer arithmetic: bin i starts at the ceiling of i·span/count.
+        return cls.starting([low - (-i * span // count) for i in range(count)], high)
+
+    @classmethod
+    def starting(cls, starts: Sequence[int], high: int) -> WholeBins:
+        """Bins that start at ``starts`` and end just before the next; the last ends with ``high``."""
+        first = np.asarray(starts, dtype=np.int64)
+        return cls(first, np.append(first[1:] - 1, high).astype(np.int64))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest number that fits."""
+        return int(self.lowest[0]), int(self.highest[-1])
+
+    def find(self, numbers: Numbers) -> NDArray[np.int32]:
+        """Return the bin of each number; numbers outside get the nearest bin."""
+        return np.searchsorted(self.lowest[1:], numbers, side="right").astype(np.int32)
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw uniformly among the whole numbers of each bin."""
+        drawn: NDArray[np.int64] = rng.integers(self.lowest[codes], self.highest[codes], endpoint=True)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class RealBins:
+    """Bins of real numbers: [edge, next edge), the last closed. ``single`` keeps draws exact in float32."""
+
+    edges: NDArray[np.float64]
+    single: bool = False
+
+    @classmethod
+    def equal(cls, low: float, high: float, bins: int, single: bool = False) -> RealBins:
+        """Split [low, high] into ``bins`` bins of equal width."""
+        return cls(np.linspace(low, high, bins + 1), single)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest number that fits."""
+        return float(self.edges[0]), float(self.edges[-1])
+
+    @property
+    def lowest(self) -> NDArray[np.float64]:
+        """The smallest number of each bin that the column's type can hold."""
+        return self._inside(self.edges[:-1], np.inf)
+
+    @property
+    def highest(self) -> NDArray[np.float64]:
+        """The largest number of each bin that the column's type can hold."""
+        last = self._inside(self.edges[-1:], -np.inf)
+        below = np.nextafter(self.edges[1:-1], -np.inf)
+        return np.append(self._inside(below, -np.inf), last)
+
+    def _inside(self, bound: NDArray[np.float64], towards: float) -> NDArray[np.float64]:
+        if not self.single:
+            return bound
+        near = bound.astype(np.float32)
+        outside = near < bound if towards > 0 else near > bound
+        return np.where(outside, np.nextafter(near, np.float32(towards)), near).astype(np.float64)
+
+    def find(self, numbers: Numbers) -> NDArray[np.int32]:
+        """Return the bin of each number; numbers outside get the nearest bin."""
+        return np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int32)
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw uniformly in each bin."""
+        low, high = self.lowest[codes], self.highest[codes]
+        drawn = low + rng.random(len(codes)) * (high - low)
+        if self.single:
+            drawn = drawn.astype(np.float32).astype(np.float64)
+        # Rounding must not push a draw into the next bin.
+        return np.asarray(np.clip(drawn, low, high), dtype=np.float64)

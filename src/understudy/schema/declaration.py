@@ -1,0 +1,222 @@
+"""The shape of a schema file, as pydantic models; the published JSON Schema is made from these.
+
+Public: a declaration holds what a person wrote. Whether it makes sense is decided
+when columns are built from it.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DEFAULT_BINS = 32  # as in the preprocessing of the AIM paper
+MAX_CODES = 100_000
+
+IntegerType = Literal["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+TextType = Literal["string", "large_string", "category"]
+Bound = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Declared(BaseModel):
+    """What every part of the file shares: unknown keys are errors, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Table(Declared):
+    """Settings of the whole table."""
+
+    name: str | None = Field(default=None, description="A name for people.")
+    description: str | None = Field(default=None, description="What the table is about.")
+    draft: bool = Field(
+        default=False,
+        description="true until a person has reviewed every line; a draft is refused by synthesize.",
+    )
+    nulls: list[str] = Field(
+        default=[], description='Texts that mean "missing", such as "NA" or "?". Blank text always does.'
+    )
+
+
+class _Column(Declared):
+    description: str | None = Field(default=None, description="What the column holds, for people.")
+    nullable: bool = Field(
+        default=False, description="Whether a missing value is an ordinary answer, with a code of its own."
+    )
+
+
+class _Listed(_Column):
+    values: list[str] | list[int] = Field(description="The values, as they are spelled in the table.")
+    other: str | int | None = Field(
+        default=None,
+        description="An unlisted value counts as this: a listed value, or a new label with a code of its own.",
+    )
+    invalid: Literal["other", "null"] | None = Field(
+        default=None,
+        description="Where a value that is not listed goes. Default: other when it is declared, else null.",
+    )
+    type: TextType | IntegerType | None = Field(default=None, description="The type of the decoded column.")
+
+
+class Categorical(_Listed):
+    """A column of listed values without an order."""
+
+    kind: Literal["categorical"]
+
+
+class Ordinal(_Listed):
+    """A column of listed values, lowest first."""
+
+    kind: Literal["ordinal"]
+
+
+class Boolean(_Column):
+    """True or false."""
+
+    kind: Literal["boolean"]
+    other: bool | None = Field(
+        default=None, description="What a value that is neither true nor false counts as."
+    )
+    invalid: Literal["other", "null"] | None = Field(
+        default=None,
+        description="Where a value that is neither goes. Default: other when it is declared, else null.",
+    )
+
+
+class _Binned(_Column):
+    invalid: Literal["clamp", "other", "null"] = Field(
+        default="clamp",
+        description="Where a value out of range goes: the nearest bin, the catch-all, or null.",
+    )
+
+
+class Integer(_Binned):
+    """Whole numbers between bounds."""
+
+    kind: Literal["integer"]
+    min: int | None = Field(default=None, description="The smallest value.")
+    max: int | None = Field(default=None, description="The largest value.")
+    bins: int = Field(
+        default=DEFAULT_BINS,
+        ge=1,
+        le=MAX_CODES,
+        description="How many bins; one value each when there are few.",
+    )
+    edges: list[int] | None = Field(
+        default=None,
+        description="Where each bin starts, then the largest value, instead of min, max and bins.",
+    )
+    other: int | None = Field(default=None, description="What a value that cannot be placed counts as.")
+    type: IntegerType = Field(default="int64", description="The type of the decoded column.")
+
+
+class Real(_Binned):
+    """Real numbers between bounds."""
+
+    kind: Literal["real"]
+    min: Bound | None = Field(default=None, description="The smallest value.")
+    max: Bound | None = Field(default=None, description="The largest value.")
+    bins: int = Field(default=DEFAULT_BINS, ge=1, le=MAX_CODES, description="How many bins of equal width.")
+    edges: list[Bound] | None = Field(
+        default=None,
+        description="Where each bin starts, then the largest value, instead of min, max and bins.",
+    )
+    decimals: int | None = Field(
+        default=None, ge=0, le=12, description="Values have this many decimals, as money has 2."
+    )
+    other: Bound | None = Field(default=None, description="What a value that cannot be placed counts as.")
+    type: Literal["float32", "float64"] | Annotated[str, Field(pattern=r"^decimal\(\d+, ?\d+\)$")] = Field(
+        default="float64", description='The type of the decoded column; "decimal(12, 2)" sets decimals too.'
+    )
+
+
+class Date(_Binned):
+    """Days between bounds."""
+
+    kind: Literal["date"]
+    min: date | None = Field(default=None, description="The first day.")
+    max: date | None = Field(default=None, description="The last day.")
+    bins: int | None = Field(
+        default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32."
+    )
+    width: str | None = Field(
+        default=None, description='Bin width instead of bins: "7 days", "1 month", "quarter", "year".'
+    )
+    edges: list[date] | None = Field(default=None, description="Where each bin starts, then the last day.")
+    other: date | None = Field(default=None, description="What a value that cannot be placed counts as.")
+    format: str | None = Field(
+        default=None, description='How the table spells days, when it holds text: "%d/%m/%Y".'
+    )
+
+
+class DateTime(_Binned):
+    """Moments between bounds, to the second."""
+
+    kind: Literal["datetime"]
+    min: datetime | None = Field(default=None, description="The first moment.")
+    max: datetime | None = Field(default=None, description="The last moment.")
+    bins: int | None = Field(
+        default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32."
+    )
+    width: str | None = Field(
+        default=None, description='Bin width instead of bins: "6 hours", "7 days", "1 month", "year".'
+    )
+    edges: list[datetime] | None = Field(
+        default=None, description="Where each bin starts, then the last moment."
+    )
+    other: datetime | None = Field(default=None, description="What a value that cannot be placed counts as.")
+    format: str | None = Field(
+        default=None, description='How the table spells moments, when it holds text: "%d/%m/%Y %H:%M".'
+    )
+    timezone: str | None = Field(
+        default=None, description='The time zone of the decoded column, such as "Europe/Paris".'
+    )
+    type: Literal["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"] = Field(
+        default="timestamp[us]", description="The type of the decoded column."
+    )
+
+
+ColumnDeclaration = Annotated[
+    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime, Field(discriminator="kind")
+]
+KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime")
+
+
+class Null(Declared):
+    """Null, where a file format has no word for it: ``{ null = true }``."""
+
+    null: Literal[True]
+
+
+class ZerosDeclaration(Declared):
+    """Combinations that cannot occur: listed, or by a rule ("when … then …", or "never …")."""
+
+    description: str | None = Field(default=None, description="Why they cannot occur.")
+    columns: list[str] | None = Field(default=None, description="The columns of the listed combinations.")
+    values: list[list[str | bool | int | float | datetime | date | Null]] | None = Field(
+        default=None, description="Impossible combinations, one value for each of columns."
+    )
+    when: str | None = Field(default=None, description='A condition, such as "age < 16".')
+    then: str | None = Field(
+        default=None, description="What always holds under when, such as 'marital = \"Never-married\"'."
+    )
+    never: str | None = Field(default=None, description="A condition that never holds.")
+
+
+class SchemaDeclaration(Declared):
+    """A schema file: what a table may contain, declared and never looked up."""
+
+    model_config = ConfigDict(title="Understudy schema")
+
+    table: Table = Field(default=Table(), description="Settings of the whole table.")
+    columns: dict[str, ColumnDeclaration] = Field(min_length=1, description="The columns, in order.")
+    zeros: list[ZerosDeclaration] = Field(default=[], description="Combinations that cannot occur.")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a schema file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **SchemaDeclaration.model_json_schema(),
+    }

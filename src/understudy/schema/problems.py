@@ -1,0 +1,138 @@
+"""What is wrong with a schema file, said so that its author can put it right: column, line, what, the fix.
+
+Public: messages quote the file, never a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from understudy.errors import SchemaError, did_you_mean
+from understudy.schema import declaration as d
+
+Path = tuple[str | int, ...]
+Locate = Callable[[Path], int | None]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where in the file, in which column, and what to do."""
+
+    message: str
+    column: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = [f"line {self.line}"] if self.line else []
+        where += [f'column "{self.column}"'] if self.column else []
+        return f"{', '.join(where)}: {self.message}" if where else self.message
+
+
+class SchemaFileError(SchemaError):
+    """A schema that cannot be used; ``problems`` holds each reason with its column and line."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__("\n  ".join([f"{source} has {count}:", *map(str, problems)]))
+
+
+class Wrong(Exception):
+    """Raised while a part of a declaration is built; ``key`` is the setting to blame. Stays in this room."""
+
+    def __init__(self, message: str, key: str | int | None = None) -> None:
+        self.message = message
+        self.key = key
+        super().__init__(message)
+
+
+_MODELS: tuple[type[d.Declared], ...] = (
+    d.Categorical,
+    d.Ordinal,
+    d.Boolean,
+    d.Integer,
+    d.Real,
+    d.Date,
+    d.DateTime,
+)
+FIELDS = {kind: tuple(model.model_fields) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
+SECTIONS = {
+    "table": tuple(d.Table.model_fields),
+    "zeros": tuple(d.ZerosDeclaration.model_fields),
+    "": tuple(d.SchemaDeclaration.model_fields),
+}
+
+
+def from_pydantic(errors: Iterable[ErrorDetails], raw: Any, locate: Locate) -> list[Problem]:
+    """Turn pydantic's errors into problems; several about one setting (the arms of a union) become one."""
+    found: dict[Path, Problem] = {}
+    for error in errors:
+        path, kind = _setting(tuple(error["loc"]))
+        column = str(path[1]) if path[:1] == ("columns",) and len(path) > 1 else None
+        problem = Problem(_message(error, path, kind, raw), column, locate(path))
+        found.setdefault(path, problem)
+    return list(found.values())
+
+
+def _setting(loc: Path) -> tuple[Path, str | None]:
+    """Split pydantic's location into a path in the file and the kind of column; drop the arms of unions."""
+    if loc[:1] == ("columns",):
+        kind = str(loc[2]) if len(loc) > 2 else None
+        return (*loc[:2], *loc[3:4]), kind
+    if loc[:1] == ("zeros",):
+        return loc[:3], None
+    return loc[:2], None
+
+
+def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str:
+    key = str(path[-1]) if path else ""
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(key, path, kind)
+    if error["type"] == "union_tag_not_found":
+        return f"kind is missing. Say what the column holds: one of {_list(d.KINDS)}."
+    if error["type"] == "union_tag_invalid":
+        tag = str(_at(raw, (*path, "kind")))
+        return f'"{tag}" is not a kind of column.{did_you_mean(tag, d.KINDS)} Use one of {_list(d.KINDS)}.'
+    if error["type"] == "missing":
+        return f"{key} is missing; {_needs(key)}"
+    if error["type"] == "literal_error":
+        given, known = str(error["input"]), str(error["ctx"]["expected"]).replace("'", '"')
+        options = [word.strip('" ') for word in known.replace(" or ", ",").split(",")]
+        return f'{key} = "{given}" is not possible.{did_you_mean(given, options)} Use {known}.'
+    return f"{key} does not fit: {_lower(error['msg'])} ({type(_at(raw, path)).__name__} was given)."
+
+
+def _unknown_key(key: str, path: Path, kind: str | None) -> str:
+    known = FIELDS.get(kind or "", SECTIONS.get(str(path[0]) if len(path) > 1 else "", ()))
+    owner = f"a setting of a column of kind {kind}" if kind else "a setting here"
+    return f'"{key}" is not {owner}.{did_you_mean(key, known)} The settings are {_list(known)}.'
+
+
+def _needs(key: str) -> str:
+    needs = {
+        "values": 'list them as they are spelled in the table: values = ["a", "b"].',
+        "columns": 'declare at least one, under a header such as [columns.age] with a kind = "integer".',
+    }
+    return needs.get(key, "add it.")
+
+
+def _at(raw: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            raw = raw[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return raw
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(words)

@@ -1,0 +1,130 @@
+"""The schema: all columns of a table with their codes and impossible combinations.
+
+``encode`` sees private rows and neither raises on a value nor drops a row; everything else is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.domain import Domain
+from understudy.errors import SchemaError, did_you_mean
+from understudy.schema.column import Column
+from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, Integer, SchemaDeclaration, Table
+from understudy.schema.problems import Problem, SchemaFileError
+from understudy.schema.zeros import Zeros
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What a table may contain. ``source`` names the file it came from, for messages."""
+
+    columns: tuple[Column, ...]
+    zeros: tuple[Zeros, ...]
+    declaration: SchemaDeclaration
+    source: str = "The schema"
+
+    @classmethod
+    def from_domain(cls, sizes: Mapping[str, int]) -> Schema:
+        """Make a schema for integer-coded data from ``{"age": 32, "sex": 2}``.
+
+        Codes out of range go to the nearest code; what is not a number at all counts as code 0.
+        """
+        from understudy.schema.load import build_schema
+
+        for name, size in sizes.items():
+            if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_CODES:
+                raise SchemaError(
+                    f'Attribute "{name}" needs a whole number of codes between 1 and {MAX_CODES:,}.'
+                )
+        columns: dict[str, ColumnDeclaration] = {
+            name: Integer(kind="integer", min=0, max=size - 1, bins=size, other=0)
+            for name, size in sizes.items()
+        }
+        return build_schema(SchemaDeclaration(columns=columns), "The domain", lambda path: None)
+
+    @property
+    def draft(self) -> bool:
+        """Whether a person still has to review this schema."""
+        return self.table.draft
+
+    @property
+    def table(self) -> Table:
+        """The settings of the whole table."""
+        return self.declaration.table
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The attributes and their sizes."""
+        return Domain(tuple(c.name for c in self.columns), tuple(c.size for c in self.columns))
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.domain.index(name)]
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The names and Arrow types of a decoded table."""
+        return pa.schema([pa.field(column.name, column.type) for column in self.columns])
+
+    def require_columns(self, names: Iterable[str]) -> None:
+        """Check that a table with columns ``names`` has every declared one, and maybe more. Sees no value."""
+        present = list(names)
+        spare = [name for name in present if name not in self.domain]
+        problems = [
+            Problem(
+                f"the table has no such column.{did_you_mean(column.name, spare)}", column.name, column.line
+            )
+            for column in self.columns
+            if column.name not in present
+        ]
+        if problems:
+            raise SchemaFileError(self.source, problems)
+        twice = next((c.name for c in self.columns if present.count(c.name) > 1), None)
+        if twice is not None:
+            raise SchemaError(f'The table has two columns named "{twice}"; rename one of them.')
+
+    def encode(self, table: pa.Table | pa.RecordBatch) -> NDArray[np.int32]:
+        """Return codes, rows × columns, each column contiguous. Any value gets a code; no row is dropped."""
+        self.require_columns(table.schema.names)
+        codes = np.empty((table.num_rows, len(self.columns)), dtype=np.int32, order="F")
+        for position, column in enumerate(self.columns):
+            start = 0
+            for chunk in _chunks(table.column(column.name)):
+                codes[start : start + len(chunk), position] = column.encode(chunk)
+                start += len(chunk)
+        return codes
+
+    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Table:
+        """Return a table in the user's own types; a value inside a bin is drawn uniformly with ``rng``."""
+        if codes.ndim != 2 or codes.shape[1] != len(self.columns):
+            raise SchemaError(
+                f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema."
+            )
+        arrays = []
+        for position, column in enumerate(self.columns):
+            one = np.ascontiguousarray(codes[:, position])
+            if len(one) and (one.min() < 0 or one.max() >= column.size):
+                raise SchemaError(
+                    f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.'
+                )
+            arrays.append(column.decode(one, rng))
+        return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
+
+
+def _chunks(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
+
+
+def require_reviewed(schema: Schema) -> None:
+    """Refuse a draft: it was written by looking at the data, and used unreviewed it discloses what it saw."""
+    if schema.draft:
+        raise SchemaError(
+            f"{schema.source} is still a draft, written by looking at the data. Review every line marked "
+            "REVIEW, then set draft = false under [table]."
+        )
