@@ -1,0 +1,62 @@
+"""Opens whatever table a user has as a source, by looking at what kind of thing it is.
+
+PRIVATE: may read the table, to code it; errors name columns and kinds, never values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import SourceError
+from understudy.source.files import FilesReader
+from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
+from understudy.source.protocol import Declared, Source
+from understudy.source.sql import Sql, SqlReader
+from understudy.source.tables import MemorySource, StreamedSource
+
+_ACCEPTED = (
+    "a pandas or polars frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
+    "integer codes, the path or glob of CSV or Parquet files, or Sql(query)"
+)
+
+
+def open_source(data: Any, schema: Declared) -> Source:
+    """Return the source of exact counts for ``data`` under ``schema``.
+
+    Frames and arrays are coded once and kept as codes; files and queries are read anew at each count. Columns
+    that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in its
+    order.
+    """
+    names = list(schema.domain)
+    if isinstance(data, Sql):
+        return StreamedSource(SqlReader(data, names), schema)
+    if isinstance(data, str | Path):
+        return StreamedSource(FilesReader(data, names), schema)
+    if isinstance(data, np.ndarray) and data.dtype.names is None:
+        return MemorySource.of_codes(data, schema.domain)
+    return MemorySource.of_reader(_read(data, names), schema)
+
+
+def _read(data: Any, names: list[str]) -> ColumnsReader:
+    if isinstance(data, np.ndarray):
+        return read_mapping({name: data[name] for name in data.dtype.names or ()}, names)
+    if isinstance(data, Mapping):
+        return read_mapping(data, names)
+    return _frame_reader(data)(data, names)
+
+
+def _frame_reader(data: Any) -> Callable[[Any, list[str]], ColumnsReader]:
+    # By name, so that neither library is imported unless the user did.
+    kind = type(data)
+    library = kind.__module__.partition(".")[0]
+    if library == "pandas" and kind.__name__ == "DataFrame":
+        return read_pandas
+    if library == "polars" and kind.__name__ in ("DataFrame", "LazyFrame"):
+        return read_polars
+    if hasattr(data, "__arrow_c_stream__"):
+        return read_arrow
+    raise SourceError(f"A {kind.__name__} is not a table that can be opened. Give {_ACCEPTED}.")

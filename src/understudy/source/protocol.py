@@ -1,0 +1,67 @@
+"""What a source is: something that counts marginals exactly, and says nothing else about its table.
+
+PRIVATE: the counts are exact. Only the privacy room may call ``count``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+
+
+class Source(Protocol):
+    """A table behind a domain. Counting any number of cliques should cost one pass over the table.
+
+    A distributed engine makes one ``Tally`` a partition, adds the partition's codes to it, and merges the
+    tallies: partial counts add up, in any order.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The declared attributes and their sizes."""
+        ...
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Return the exact counts of each clique, shaped ``domain.shape(clique)``."""
+        ...
+
+
+class Reader(Protocol):
+    """A table that can be read as Arrow batches, again at every call."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all rows in batches that have exactly the columns ``names``, in that order."""
+        ...
+
+
+class Encoder(Protocol):
+    """A declared column, as far as a source needs to know it."""
+
+    @property
+    def name(self) -> str:
+        """The column's name in the table."""
+        ...
+
+    def encode(self, array: pa.Array) -> NDArray[np.int32]:
+        """Return one code a row, whatever the values."""
+        ...
+
+
+class Declared(Protocol):
+    """A schema, as far as a source needs to know it."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes and their sizes."""
+        ...
+
+    @property
+    def columns(self) -> Iterable[Encoder]:
+        """The declared columns, in the order of the domain."""
+        ...
