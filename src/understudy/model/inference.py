@@ -1,0 +1,281 @@
+"""Exact inference: from the log-potentials of a model's tables to their marginals and the log-partition function.
+
+Public numbers only. Works on scaled probabilities where nothing can underflow, and on logarithms where something might;
+a cell that a structural zero forbids is exactly 0 either way. All array work of inference is in this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import SchemaError
+from understudy.model.contraction import Plan, Scope, Table, plan
+from understudy.model.tree import JunctionTree, junction_tree
+
+SAFE_RANGE = 600.0
+"""Natural logarithms between the largest and the smallest product of all tables within which no double underflows."""
+SAFE_SMALLEST = 1e-290
+"""A table scaled to maximum 1 whose cells are all above this has lost no term that could matter in 10 digits."""
+
+Flat = NDArray[np.float64]
+
+
+class _Underflow(Exception):
+    """Scaled probabilities are not safe here; use logarithms."""
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """The outcome of one run: for each node of the plan, what lies below it and what lies outside it.
+
+    The belief on a node's scope is ``inside * outside``, up to scale. ``marginals`` are the leaves' own, each summing to 1.
+    """
+
+    log_z: float
+    inside: list[Table]
+    outside: list[Table]
+    marginals: Flat
+
+
+class Network:
+    """The tables of a model side by side in one flat vector, and the plan that contracts them.
+
+    ``cliques`` are the maximal ones of those given, with an attribute that no clique mentions as a clique of its own.
+    """
+
+    def __init__(self, domain: Domain, cliques: Sequence[Clique]) -> None:
+        self.domain = domain
+        self.cliques = _cover(domain, cliques)
+        self.tree: JunctionTree = junction_tree(domain, self.cliques)
+        scopes: list[Scope] = [tuple(domain.index(a) for a in clique) for clique in self.cliques]
+        self.plan: Plan = plan(domain.sizes, scopes, [domain.index(a) for a in self.tree.order])
+        self.shapes = [domain.shape(clique) for clique in self.cliques]
+        ends = np.cumsum([domain.cells(clique) for clique in self.cliques])
+        self.starts: NDArray[np.int64] = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        self.cells = int(ends[-1])
+        self.lengths = np.diff(np.append(self.starts, self.cells))
+        self._supports: list[NDArray[np.bool_] | None] | None = None
+        self._allowed: NDArray[np.bool_] | None = None
+
+    def forbid(self, allowed: NDArray[np.bool_]) -> None:
+        """Declare which cells of the flat vector are possible at all (structural zeros are not)."""
+        self._allowed = None if allowed.all() else allowed
+        self._supports = None
+
+    def infer(self, potentials: Flat) -> Beliefs:
+        """Run the plan up and down on log-potentials (``-inf`` exactly in the forbidden cells)."""
+        tops = np.maximum.reduceat(potentials, self.starts)
+        if not np.all(np.isfinite(tops)):
+            raise SchemaError("The structural zeros forbid every combination of some attributes; allow at least one.")
+        scaled = potentials - np.repeat(tops, self.lengths)
+        offset = float(tops.sum())
+        guard = self._guard(scaled)
+        try:
+            with np.errstate(under="ignore"):
+                return self._run(self._split(np.exp(scaled)), offset, _LINEAR, guard)
+        except _Underflow:
+            return self._run(self._split(scaled), offset, _LOGARITHMIC, None)
+
+    def _split(self, flat: Flat) -> list[Table]:
+        ends = self.starts + self.lengths
+        return [flat[a:b].reshape(shape) for a, b, shape in zip(self.starts, ends, self.shapes, strict=True)]
+
+    def _guard(self, scaled: Flat) -> Callable[[int, bool, Table], None] | None:
+        """Return a check for every table made, or None where no product of the tables can underflow."""
+        finite = scaled if self._allowed is None else np.where(self._allowed, scaled, 0.0)
+        if -float(np.minimum.reduceat(finite, self.starts).sum()) <= SAFE_RANGE:
+            return None
+        supports = self._structure() if self._allowed is not None else None
+        nodes = len(self.plan.scopes)
+
+        def guard(node: int, outside: bool, table: Table) -> None:
+            support = supports[node + nodes * outside] if supports else None
+            low = table.min() if support is None else table[support].min(initial=1.0)
+            if not low > SAFE_SMALLEST:
+                raise _Underflow
+
+        return guard
+
+    def _structure(self) -> list[NDArray[np.bool_] | None]:
+        """Return which cells of each inside, then each outside table can be positive (None: all of them)."""
+        if self._supports is None and self._allowed is not None:
+            possible = self._run(self._split(self._allowed.astype(np.float64)), 0.0, _POSSIBLE, None)
+            found: list[NDArray[np.bool_] | None] = []
+            for table in [*possible.inside, *possible.outside]:
+                found.append(None if (table > 0).all() else table > 0)
+            self._supports = found
+        return self._supports or []
+
+    def _run(
+        self, leaves: list[Table], offset: float, ring: _Ring, guard: Callable[[int, bool, Table], None] | None
+    ) -> Beliefs:
+        inside, log_z, stacks = self._up(leaves, ring, guard)
+        outside = self._down(inside, stacks, ring, guard)
+        marginals = np.concatenate(
+            [
+                ring.normalise(inside[i], outside[i]).ravel()
+                for i in range(self.plan.leaves)
+            ]
+        )
+        return Beliefs(offset + log_z, inside, outside, marginals)
+
+    def _up(self, leaves, ring, guard):  # type: ignore[no-untyped-def]
+        inside = leaves + [None] * len(self.plan.steps)
+        stacks = []
+        log_z = 0.0
+        for step in self.plan.steps:
+            left = step.left_matrices(inside[step.left])
+            right = step.right_matrices(inside[step.right]) if step.right >= 0 else None
+            stacks.append((left, right))
+            table, scale = ring.rescale(ring.sum(left) if right is None else ring.product(left, right))
+            table = table.reshape(self.plan.shape(step.out))
+            if guard:
+                guard(step.out, False, table)
+            inside[step.out] = table
+            log_z += scale
+        for root in self.plan.roots:
+            log_z += ring.log(inside[root])
+        return inside, log_z, stacks
+
+    def _down(self, inside, stacks, ring, guard):  # type: ignore[no-untyped-def]
+        outside = [None] * len(inside)
+        for root in self.plan.roots:
+            outside[root] = ring.one
+        for step, (left, right) in zip(reversed(self.plan.steps), reversed(stacks), strict=True):
+            above = outside[step.out].reshape(step.batch, step.m, step.n)
+            if right is None:
+                outside[step.left] = step.left_table(np.broadcast_to(above, (step.batch, step.m, step.k)))
+                continue
+            outside[step.left] = step.left_table(ring.rescale(ring.product(above, right.transpose(0, 2, 1)))[0])
+            outside[step.right] = step.right_table(ring.rescale(ring.product(left.transpose(0, 2, 1), above))[0])
+            if guard:
+                guard(step.left, True, outside[step.left])
+                guard(step.right, True, outside[step.right])
+        return outside
+
+
+class _Ring:
+    """Sums and products of tables, on one scale."""
+
+    one: Table
+
+    def product(self, left: Table, right: Table) -> Table:
+        """Multiply stacks of matrices: (b, m, k) by (b, k, n)."""
+        raise NotImplementedError
+
+    def sum(self, left: Table) -> Table:
+        """Sum (b, m, k) over k."""
+        raise NotImplementedError
+
+    def rescale(self, table: Table) -> tuple[Table, float]:
+        """Bring the largest cell to 1; return the logarithm of what was divided out."""
+        raise NotImplementedError
+
+    def normalise(self, inside: Table, outside: Table) -> Table:
+        """Return the belief as probabilities."""
+        raise NotImplementedError
+
+    def log(self, table: Table) -> float:
+        """Return the logarithm of a table that is one number."""
+        raise NotImplementedError
+
+
+class _Linear(_Ring):
+    one = np.ones(())
+
+    def product(self, left: Table, right: Table) -> Table:
+        if left.shape[2] == 1:
+            return left * right
+        if left.shape[0] == 1:
+            return np.matmul(left[0], right[0])[None]
+        return np.matmul(left, right)
+
+    def sum(self, left: Table) -> Table:
+        return np.matmul(left, np.ones(left.shape[2]))
+
+    def rescale(self, table: Table) -> tuple[Table, float]:
+        top = float(table.max())
+        if not top > 0.0:
+            raise _Underflow
+        table *= 1.0 / top
+        return table, float(np.log(top))
+
+    def normalise(self, inside: Table, outside: Table) -> Table:
+        belief = inside * outside
+        total = belief.sum()
+        if not total > 0.0:
+            raise _Underflow
+        belief *= 1.0 / total
+        return belief
+
+    def log(self, table: Table) -> float:
+        return float(np.log(table))
+
+
+class _Possible(_Linear):
+    """Which cells can be positive: 0 and 1, so that nothing grows or shrinks."""
+
+    def rescale(self, table: Table) -> tuple[Table, float]:
+        return (table > 0).astype(np.float64), 0.0
+
+    def normalise(self, inside: Table, outside: Table) -> Table:
+        return inside * outside
+
+    def log(self, table: Table) -> float:
+        return 0.0
+
+
+class _Logarithmic(_Ring):
+    one = np.zeros(())
+
+    def product(self, left: Table, right: Table) -> Table:
+        if left.shape[2] == 1:
+            return left + right
+        return _log_sum(left[:, :, :, None] + right[:, None, :, :], axis=2)
+
+    def sum(self, left: Table) -> Table:
+        return _log_sum(left, axis=2)
+
+    def rescale(self, table: Table) -> tuple[Table, float]:
+        top = float(table.max())
+        if top == -np.inf:
+            raise SchemaError("The structural zeros, taken together, forbid every record; allow at least one.")
+        return table - top, top
+
+    def normalise(self, inside: Table, outside: Table) -> Table:
+        belief = inside + outside
+        belief = np.exp(belief - belief.max())
+        return belief / belief.sum()
+
+    def log(self, table: Table) -> float:
+        return float(table)
+
+
+def _log_sum(table: Table, axis: int) -> Table:
+    top = table.max(axis=axis, keepdims=True)
+    top[top == -np.inf] = 0.0
+    with np.errstate(divide="ignore", under="ignore"):
+        total = np.log(np.exp(table - top).sum(axis=axis))
+    return total + top.squeeze(axis)
+
+
+_LINEAR, _POSSIBLE, _LOGARITHMIC = _Linear(), _Possible(), _Logarithmic()
+
+
+def _cover(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
+    """Return the maximal cliques, and a clique of its own for each attribute that none mentions."""
+    found: list[frozenset[str]] = []
+    for clique in sorted({frozenset(clique) for clique in cliques}, key=len, reverse=True):
+        if not any(clique <= other for other in found):
+            found.append(clique)
+    mentioned = frozenset().union(*found)
+    found += [frozenset([a]) for a in domain if a not in mentioned]
+    return tuple(sorted(domain.clique(clique) for clique in found if clique))
+
+
+__all__ = ["Beliefs", "Flat", "Network"]
