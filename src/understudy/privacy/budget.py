@@ -88,17 +88,21 @@ class Filter:
 
     def charge(self, cost: Fraction, purpose: str) -> Charge:
         """Accept ``cost`` and record it, or raise ``BudgetExceeded`` and record nothing."""
+        with self.__lock:
+            charge = self.check(cost, purpose)
+            self.__spent += charge.rho
+            self.__charges.append(charge)
+        return charge
+
+    def check(self, cost: Fraction, purpose: str) -> Charge:
+        """Raise what ``charge`` would raise; record nothing either way."""
         if not isinstance(cost, Fraction) or cost <= 0:
             raise InternalError(f"A charge must be an exact fraction above 0, not {cost!r} ({purpose}).")
         if os.getpid() != self.__process:
             raise BudgetError("This budget belongs to another process; a forked copy would spend it twice.")
-        charge = Charge(cost, purpose)
-        with self.__lock:
-            if charge.rho > self.remaining:
-                raise BudgetExceeded(_refusal(charge, self.remaining))
-            self.__spent += charge.rho
-            self.__charges.append(charge)
-        return charge
+        if cost > self.remaining:
+            raise BudgetExceeded(_refusal(cost, purpose, self.remaining))
+        return Charge(cost, purpose)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise BudgetError(
@@ -109,10 +113,10 @@ class Filter:
         return f"Filter(spent {show(self.spent)} of rho = {show(self.rho)} in {len(self.__charges)} charges)"
 
 
-def _refusal(charge: Charge, remaining: Fraction) -> str:
-    wanted, left = show(charge.rho), show(remaining)
-    gap = f" (over by {show(charge.rho - remaining)})" if wanted == left else ""
+def _refusal(cost: Fraction, purpose: str, remaining: Fraction) -> str:
+    wanted, left = show(cost), show(remaining)
+    gap = f" (over by {show(cost - remaining)})" if wanted == left else ""
     return (
-        f"{charge.purpose}: costs rho = {wanted}, but {left} is left{gap}. "
+        f"{purpose}: costs rho = {wanted}, but {left} is left{gap}. "
         "Nothing was read. Use more noise, ask for less, or set a larger budget."
     )

@@ -5,7 +5,7 @@ Public: costs depend on parameters and on the unit of privacy, never on a table.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import inf, isfinite, isqrt, nextafter
 from numbers import Integral, Real
@@ -79,7 +79,8 @@ def epsilon_for(rho: Fraction) -> float:
 
 def show(rho: Fraction) -> str:
     """Write ``rho`` in six digits, whatever its size."""
-    return f"{Decimal(rho.numerator) / Decimal(rho.denominator):.6g}"
+    value = Context(prec=6).divide(Decimal(rho.numerator), Decimal(rho.denominator))
+    return f"{float(value):.6g}" if 1e-300 < value < 1e300 or not value else f"{value:e}"
 
 
 def float_below(value: Fraction) -> float:

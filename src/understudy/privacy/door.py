@@ -125,8 +125,9 @@ class Door:
         noise.
         """
         clique, scale = self._domain.clique(clique), float(positive(sigma, "sigma"))
-        cost = self._marginal_cost(noise, scale)
-        self._filter.charge(cost, f"measure ({', '.join(clique)}), {noise} noise of scale {scale:.6g}")
+        cost = _marginal_cost(noise, scale, self._unit)
+        purpose = f"measure ({', '.join(clique)}), {noise} noise of scale {scale:.6g}"
+        self._pay(cost, purpose, lambda: second_opinion(noise, scale, self._unit))
         (counts,) = self._read([clique])
         draw = self._noise.gaussian if noise == "gaussian" else self._noise.laplace
         values = draw(counts, scale)
@@ -144,23 +145,23 @@ class Door:
         sensitivity = int(weights.max()) * self._unit.score
         cost = selection_cost(epsilon)
         scale = float_above(2 * sensitivity / positive(epsilon, "epsilon"))
-        _agree(second_opinion("selection", scale, sensitivity), cost)
-        self._filter.charge(
-            cost, f"select one of {len(candidates)} marginals, epsilon = {float(epsilon):.6g}"
-        )
+        purpose = f"select one of {len(candidates)} marginals, epsilon = {float(epsilon):.6g}"
+        self._pay(cost, purpose, lambda: second_opinion("selection", scale, sensitivity))
         exact = self._read([candidate.clique for candidate in candidates])
         index = self._noise.select(scores(exact, candidates), scale)
         clique = candidates[index].clique
         return Selection(index, clique, float(epsilon), cost, weights, sensitivity, scale, self.private)
 
-    def _marginal_cost(self, noise: NoiseKind, scale: float) -> Fraction:
-        """Return the exact cost of a marginal, after OpenDP has stated the same for what it will draw."""
-        if noise not in ("gaussian", "laplace"):
-            hint = did_you_mean(str(noise), ("gaussian", "laplace"))
-            raise BudgetError(f'There is no noise called "{noise}"; choose "gaussian" or "laplace".{hint}')
-        cost = (gaussian_cost if noise == "gaussian" else laplace_cost)(scale, self._unit)
-        _agree(second_opinion(noise, scale, self._unit), cost)
-        return cost
+    def _pay(self, cost: Fraction, purpose: str, stated: Callable[[], float]) -> None:
+        """Charge ``cost``, unless it is over budget or OpenDP states more for the measurement to be drawn
+        from.
+        """
+        self._filter.check(cost, purpose)
+        if not stated() <= cost * (1 + _ROUNDING):
+            raise InternalError(
+                "The noise would cost more than is charged for it. Nothing was read; report this."
+            )
+        self._filter.charge(cost, purpose)
 
     def _check(self, candidates: Sequence[Candidate]) -> None:
         for candidate in candidates:
@@ -182,6 +183,13 @@ class Door:
         return f"Door({len(self._domain)} attributes, {self._unit.value}, {self._filter!r}{note})"
 
 
+def _marginal_cost(noise: NoiseKind, scale: float, unit: Unit) -> Fraction:
+    if noise not in ("gaussian", "laplace"):
+        hint = did_you_mean(str(noise), ("gaussian", "laplace"))
+        raise BudgetError(f'There is no noise called "{noise}"; choose "gaussian" or "laplace".{hint}')
+    return (gaussian_cost if noise == "gaussian" else laplace_cost)(scale, unit)
+
+
 def gaussian_deviation(sigma: float) -> float:
     """Return the standard deviation of the discrete Gaussian of scale ``sigma``: a little less, when that is
     small.
@@ -195,14 +203,6 @@ def gaussian_deviation(sigma: float) -> float:
 def laplace_deviation(scale: float) -> float:
     """Return the standard deviation of the discrete Laplace of ``scale`` b: 1 / (√2 sinh(1 / 2b))."""
     return 0.0 if scale < 1e-3 else 1 / (sqrt(2) * sinh(1 / (2 * scale)))
-
-
-def _agree(stated: float, charged: Fraction) -> None:
-    """Refuse to go on when OpenDP's account of its own measurement is above what would be charged."""
-    if not stated <= charged * (1 + _ROUNDING):
-        raise InternalError(
-            "The noise would cost more than was charged for it. Nothing was read; please report this."
-        )
 
 
 def _reader(source: Source, expect: list[Clique]) -> Callable[[Sequence[Clique]], list[Counts]]:

@@ -18,6 +18,7 @@ import numpy as np
 import opendp.prelude as dp
 from opendp.core import as_array
 
+from understudy.errors import BudgetError
 from understudy.privacy.noise import Counts, require_int64
 from understudy.privacy.unit import Unit
 
@@ -26,6 +27,10 @@ dp.enable_features("contrib")
 _CHUNK = 16_384
 """Cells per call once a vector is long enough to share between threads (OpenDP runs outside Python's lock).
 """
+
+
+_SCALES = (1e-100, 1e100)
+"""Scales whose squares, and the inverses of those, are far inside the range of floats."""
 
 
 class SecureNoise:
@@ -57,6 +62,8 @@ def second_opinion(
 
     ``sensitivity`` is that of the scores for a selection, and the unit of privacy for a marginal.
     """
+    if not _SCALES[0] <= scale <= _SCALES[1]:
+        raise BudgetError(f"Noise of scale {scale:.6g} cannot be drawn; choose one from 1e-100 to 1e100.")
     if isinstance(sensitivity, int):
         return float(_noisy_max(scale).map(sensitivity))
     if kind == "gaussian":
