@@ -3,7 +3,9 @@
 Encoding, drafting and checking see private rows; drafting and checking are not private and say so.
 """
 
+from understudy.schema.check import Misfit, check
 from understudy.schema.column import Column
+from understudy.schema.draft import draft_schema
 from understudy.schema.load import load_schema, parse_schema
 from understudy.schema.problems import Problem, SchemaFileError
 from understudy.schema.schema import Schema, require_reviewed
@@ -11,10 +13,13 @@ from understudy.schema.zeros import Zeros
 
 __all__ = [
     "Column",
+    "Misfit",
     "Problem",
     "Schema",
     "SchemaFileError",
     "Zeros",
+    "check",
+    "draft_schema",
     "load_schema",
     "parse_schema",
     "require_reviewed",

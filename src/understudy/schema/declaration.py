@@ -50,7 +50,7 @@ class _Listed(_Column):
     values: list[str] | list[int] = Field(description="The values, as they are spelled in the table.")
     other: str | int | None = Field(
         default=None,
-        description="An unlisted value counts as this: a listed value, or a new label with a code of its own.",
+        description="What an unlisted value counts as: a listed value, or a label with a code of its own.",
     )
     invalid: Literal["other", "null"] | None = Field(
         default=None,
