@@ -1,0 +1,24 @@
+"""Graphical models of public numbers: junction trees, inference, estimation, generation. Never sees private counts."""
+
+from understudy.model.estimation import Fit, fit
+from understudy.model.model import Model, Zeros
+from understudy.model.observation import MatrixQuery, Observation, Query
+from understudy.model.solvers import Dual, MirrorDescent, Solver
+from understudy.model.tree import JunctionTree, junction_tree, tree_size, tree_sizes_with
+
+__all__ = [
+    "Dual",
+    "Fit",
+    "JunctionTree",
+    "MatrixQuery",
+    "MirrorDescent",
+    "Model",
+    "Observation",
+    "Query",
+    "Solver",
+    "Zeros",
+    "fit",
+    "junction_tree",
+    "tree_size",
+    "tree_sizes_with",
+]

@@ -40,6 +40,7 @@ class Beliefs:
     inside: list[Table]
     outside: list[Table]
     marginals: Flat
+    logarithmic: bool = False
 
 
 class Network:
@@ -62,6 +63,17 @@ class Network:
         self._supports: list[NDArray[np.bool_] | None] | None = None
         self._allowed: NDArray[np.bool_] | None = None
 
+    def add(self, flat: Flat, clique: Clique, table: Table, *, everywhere: bool = False) -> None:
+        """Add a table over ``clique`` (in domain order) to the first of the network's tables that holds it, or to all."""
+        for leaf, start, length in zip(self.cliques, self.starts, self.lengths, strict=True):
+            if set(clique) <= set(leaf):
+                shape = [self.domain[a] if a in clique else 1 for a in leaf]
+                flat[start : start + length] += np.broadcast_to(
+                    table.reshape(shape), self.domain.shape(leaf)
+                ).ravel()
+                if not everywhere:
+                    return
+
     def forbid(self, allowed: NDArray[np.bool_]) -> None:
         """Declare which cells of the flat vector are possible at all (structural zeros are not)."""
         self._allowed = None if allowed.all() else allowed
@@ -71,7 +83,9 @@ class Network:
         """Run the plan up and down on log-potentials (``-inf`` exactly in the forbidden cells)."""
         tops = np.maximum.reduceat(potentials, self.starts)
         if not np.all(np.isfinite(tops)):
-            raise SchemaError("The structural zeros forbid every combination of some attributes; allow at least one.")
+            raise SchemaError(
+                "The structural zeros forbid every combination of some attributes; allow at least one."
+            )
         scaled = potentials - np.repeat(tops, self.lengths)
         offset = float(tops.sum())
         guard = self._guard(scaled)
@@ -112,17 +126,18 @@ class Network:
         return self._supports or []
 
     def _run(
-        self, leaves: list[Table], offset: float, ring: _Ring, guard: Callable[[int, bool, Table], None] | None
+        self,
+        leaves: list[Table],
+        offset: float,
+        ring: _Ring,
+        guard: Callable[[int, bool, Table], None] | None,
     ) -> Beliefs:
         inside, log_z, stacks = self._up(leaves, ring, guard)
         outside = self._down(inside, stacks, ring, guard)
         marginals = np.concatenate(
-            [
-                ring.normalise(inside[i], outside[i]).ravel()
-                for i in range(self.plan.leaves)
-            ]
+            [ring.normalise(inside[i], outside[i]).ravel() for i in range(self.plan.leaves)]
         )
-        return Beliefs(offset + log_z, inside, outside, marginals)
+        return Beliefs(offset + log_z, inside, outside, marginals, ring is _LOGARITHMIC)
 
     def _up(self, leaves, ring, guard):  # type: ignore[no-untyped-def]
         inside = leaves + [None] * len(self.plan.steps)
@@ -151,8 +166,12 @@ class Network:
             if right is None:
                 outside[step.left] = step.left_table(np.broadcast_to(above, (step.batch, step.m, step.k)))
                 continue
-            outside[step.left] = step.left_table(ring.rescale(ring.product(above, right.transpose(0, 2, 1)))[0])
-            outside[step.right] = step.right_table(ring.rescale(ring.product(left.transpose(0, 2, 1), above))[0])
+            outside[step.left] = step.left_table(
+                ring.rescale(ring.product(above, right.transpose(0, 2, 1)))[0]
+            )
+            outside[step.right] = step.right_table(
+                ring.rescale(ring.product(left.transpose(0, 2, 1), above))[0]
+            )
             if guard:
                 guard(step.left, True, outside[step.left])
                 guard(step.right, True, outside[step.right])
@@ -244,7 +263,9 @@ class _Logarithmic(_Ring):
     def rescale(self, table: Table) -> tuple[Table, float]:
         top = float(table.max())
         if top == -np.inf:
-            raise SchemaError("The structural zeros, taken together, forbid every record; allow at least one.")
+            raise SchemaError(
+                "The structural zeros, taken together, forbid every record; allow at least one."
+            )
         return table - top, top
 
     def normalise(self, inside: Table, outside: Table) -> Table:

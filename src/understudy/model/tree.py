@@ -65,7 +65,9 @@ def tree_size(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
     return CELL_BYTES * _Graph(domain, cliques).cells()
 
 
-def tree_sizes_with(domain: Domain, cliques: Iterable[Iterable[str]], candidates: Sequence[Clique]) -> list[int]:
+def tree_sizes_with(
+    domain: Domain, cliques: Iterable[Iterable[str]], candidates: Sequence[Clique]
+) -> list[int]:
     """Return JT-SIZE with each of ``candidates`` added alone, sharing the work that they have in common."""
     graph = _Graph(domain, cliques)
     return [CELL_BYTES * graph.cells_with(candidate) for candidate in candidates]

@@ -1,0 +1,108 @@
+"""Private-PGM: fit a graphical model to noisy marginals. Public numbers only; one driver loop for any solver.
+
+Of all distributions that explain the observations best, a model over the observed cliques is one; ``fit`` finds its
+potentials, warm from an earlier model where one is given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import InternalError
+from understudy.model.inference import Flat, Network
+from understudy.model.model import Model, Zeros, allowed_cells
+from understudy.model.observation import Layout, Observation, combine, estimate_total
+from understudy.model.solvers import Dual, Problem, Solver
+from understudy.model.threads import one_thread
+
+MAX_ITERATIONS = 2_000
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model, and how the fit ended."""
+
+    model: Model
+    iterations: int
+    loss: float
+    """The sum of squared residuals over 2, in units of the noise."""
+    residual: float
+    """The loss over what the truth itself would have, about: below 1, a closer fit would be a fit to noise."""
+    reason: str
+    seconds: float
+
+
+def fit(
+    domain: Domain,
+    observations: Sequence[Observation],
+    *,
+    zeros: Sequence[Zeros] = (),
+    start: Model | None = None,
+    total: float | None = None,
+    solver: Solver[Any] | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+    target_loss: float = 0.0,
+) -> Fit:
+    """Fit a model to ``observations``: minimise the sum of ``(answer - value)² / (2 sigma²)``.
+
+    ``start`` warms the fit: its potentials are kept wherever its cliques are observed again. ``total`` is estimated from
+    the observations unless given. A ``target_loss`` ends the fit as soon as it is reached.
+    """
+    began = time.perf_counter()
+    solver = solver or Dual()
+    with one_thread():
+        problem = _problem(domain, observations, zeros, total)
+        state = solver.init(problem, problem.evaluate(_warm(problem.layout, start)))
+        iterations, reason = 0, solver.done(problem, state)
+        while reason is None:
+            state = solver.step(problem, state)
+            iterations += 1
+            reason = solver.done(problem, state)
+            if target_loss and problem.loss(state.point) <= target_loss:
+                reason = "target loss reached"
+            elif iterations >= max_iterations:
+                reason = reason or "iteration limit"
+    model = _model(problem, state.point.parameters, zeros).with_beliefs(problem.network, state.point.beliefs)
+    loss = problem.loss(state.point)
+    if not np.isfinite(loss):
+        raise InternalError(f"The fit ended with a loss of {loss} after {iterations} iterations.")
+    return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
+
+
+def _problem(
+    domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None
+) -> Problem:
+    combined = combine(observations)
+    if not combined:
+        raise InternalError("A model needs at least one observation to be fitted to.")
+    network = Network(domain, [*(o.clique for o in combined), *(z.clique for z in zeros)])
+    allowed = allowed_cells(network, zeros)
+    network.forbid(allowed)
+    mass = estimate_total(combined) if total is None else total
+    return Problem(network, Layout(network, combined), mass, np.where(allowed, 0.0, -np.inf))
+
+
+def _warm(layout: Layout, start: Model | None) -> Flat:
+    known: Mapping[Clique, NDArray[np.float64]] = start.parameters if start else {}
+    pieces = []
+    for o in layout.observations:
+        keep = o.query is None and o.clique in known
+        pieces.append(known[o.clique].ravel() if keep else np.zeros(o.values.size))
+    return np.concatenate(pieces)
+
+
+def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros]) -> Model:
+    """Gather the parameters by clique; general queries act on their clique's cells through their adjoint."""
+    domain, layout = problem.network.domain, problem.layout
+    tables: dict[Clique, NDArray[np.float64]] = {}
+    for o, piece in zip(layout.observations, layout.split(parameters), strict=True):
+        table = piece.reshape(domain.shape(o.clique)) if o.query is None else o.query.adjoint(piece)
+        tables[o.clique] = tables[o.clique] + table if o.clique in tables else np.array(table)
+    return Model(domain, tables, problem.total, tuple(zeros))

@@ -1,0 +1,109 @@
+"""A fitted graphical model: potentials on cliques, a mass, and answers to any marginal. Public numbers only.
+
+A model is a small frozen value; what it costs to answer with (a calibrated junction tree) is made when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import SchemaError
+from understudy.model.inference import Beliefs, Flat, Network
+from understudy.model.query import Answers
+from understudy.model.threads import one_thread
+
+
+class Zeros(Protocol):
+    """Combinations that cannot occur: ``cells`` is k × len(clique), a forbidden combination of codes a row."""
+
+    @property
+    def clique(self) -> Clique:
+        """The attributes concerned."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The forbidden combinations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A distribution over ``domain`` with mass ``total``: p(x) ∝ exp(Σ parameters[clique][x]), 0 on ``zeros``."""
+
+    domain: Domain
+    parameters: Mapping[Clique, NDArray[np.float64]]
+    total: float
+    zeros: tuple[Zeros, ...] = ()
+    _known: dict[str, tuple[Network, Beliefs]] = field(default_factory=dict, repr=False)
+
+    def with_beliefs(self, network: Network, beliefs: Beliefs) -> Model:
+        """Keep the calibration that a fit ended with, to save doing it again."""
+        self._known["calibrated"] = (network, beliefs)
+        return self
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The maximal cliques of the model."""
+        return self._calibrated[0].cliques
+
+    @property
+    def size(self) -> int:
+        """JT-SIZE of the paper: bytes of the junction tree's cliques."""
+        return self._calibrated[0].tree.size
+
+    @property
+    def log_z(self) -> float:
+        """The log-partition function of the potentials."""
+        return self._calibrated[1].log_z
+
+    def marginal(self, attributes: Iterable[str]) -> NDArray[np.float64]:
+        """Return the marginal on ``attributes``, with an axis each in the order given, summing to ``total``."""
+        names = tuple(attributes)
+        clique = self.domain.clique(names)
+        if len(clique) != len(names):
+            raise SchemaError("A marginal names an attribute twice; name each once.")
+        return self.marginals([clique])[0].transpose([clique.index(a) for a in names])
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """Return the marginals on ``cliques`` (each in domain order), sharing the work among them."""
+        with one_thread():
+            return self._answers.marginals(cliques)
+
+    def __repr__(self) -> str:
+        return f"Model({len(self.domain)} attributes, {len(self.parameters)} cliques, total {self.total:.0f})"
+
+    @cached_property
+    def _calibrated(self) -> tuple[Network, Beliefs]:
+        if "calibrated" not in self._known:
+            network = Network(self.domain, [*self.parameters, *(z.clique for z in self.zeros)])
+            network.forbid(allowed_cells(network, self.zeros))
+            with one_thread():
+                self._known["calibrated"] = (network, network.infer(self.potentials(network)))
+        return self._known["calibrated"]
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(*self._calibrated, total=self.total)
+
+    def potentials(self, network: Network) -> Flat:
+        """Return the log-potentials of ``network``'s tables (minus infinity in forbidden cells)."""
+        flat = np.where(allowed_cells(network, self.zeros), 0.0, -np.inf)
+        for clique, table in self.parameters.items():
+            network.add(flat, clique, table)
+        return flat
+
+
+def allowed_cells(network: Network, zeros: Sequence[Zeros]) -> NDArray[np.bool_]:
+    """Return which cells of ``network``'s flat tables no structural zero forbids."""
+    flat = np.zeros(network.cells)
+    for zero in zeros:
+        forbidden = np.zeros(network.domain.shape(zero.clique))
+        forbidden[tuple(np.asarray(zero.cells, dtype=np.int64).reshape(-1, len(zero.clique)).T)] = 1.0
+        network.add(flat, zero.clique, forbidden, everywhere=True)
+    return flat == 0.0

@@ -1,0 +1,178 @@
+"""What a model is fitted to: noisy linear answers about marginals, laid out in one flat vector. Public numbers only.
+
+Repeated answers about one marginal are combined by inverse variance first, which loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import InternalError
+from understudy.model.inference import Flat, Network
+
+
+class Query(Protocol):
+    """A linear map of a marginal, with its adjoint."""
+
+    @property
+    def answers(self) -> int:
+        """How many numbers the query answers with."""
+
+    def forward(self, marginal: NDArray[np.float64]) -> Flat:
+        """Return the answers (flat) about a marginal (shaped)."""
+
+    def adjoint(self, answers: Flat) -> NDArray[np.float64]:
+        """Return what ``answers`` weigh in each cell (shaped): the transpose of ``forward``."""
+
+
+@dataclass(frozen=True)
+class MatrixQuery:
+    """A query given by its matrix: answers × cells, the cells in the order of the clique's table."""
+
+    matrix: NDArray[np.float64]
+    shape: tuple[int, ...]
+
+    @property
+    def answers(self) -> int:
+        """How many numbers the query answers with."""
+        return int(self.matrix.shape[0])
+
+    def forward(self, marginal: NDArray[np.float64]) -> Flat:
+        """Multiply the matrix by the flattened marginal."""
+        return np.asarray(self.matrix @ marginal.ravel())
+
+    def adjoint(self, answers: Flat) -> NDArray[np.float64]:
+        """Multiply the transposed matrix by the answers."""
+        return np.asarray(self.matrix.T @ answers).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Noisy answers about the marginal on ``clique``: its cells by default, else a linear ``query`` of them.
+
+    ``values`` has the shape of the clique (or one number an answer); each carries noise of standard deviation ``sigma``.
+    """
+
+    clique: Clique
+    values: NDArray[np.float64]
+    sigma: float
+    query: Query | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no fit could use."""
+        if not (self.sigma > 0 and np.isfinite(self.sigma)):
+            raise InternalError(
+                f"An observation of {self.clique} has sigma {self.sigma}; it must be positive."
+            )
+        if not np.all(np.isfinite(self.values)):
+            raise InternalError(f"An observation of {self.clique} is not finite.")
+
+
+def combine(observations: Sequence[Observation]) -> list[Observation]:
+    """Merge repeated observations of one marginal by inverse variance; general queries stay as they are."""
+    merged: dict[Clique, Observation] = {}
+    others: list[Observation] = []
+    for new in observations:
+        old = merged.get(new.clique)
+        if new.query is not None:
+            others.append(new)
+        elif old is None:
+            merged[new.clique] = Observation(new.clique, np.asarray(new.values, dtype=np.float64), new.sigma)
+        else:
+            a, b = old.sigma**-2, new.sigma**-2
+            merged[new.clique] = Observation(
+                new.clique, (a * old.values + b * new.values) / (a + b), (a + b) ** -0.5
+            )
+    return [*merged.values(), *others]
+
+
+def estimate_total(observations: Sequence[Observation]) -> float:
+    """Return the inverse-variance mean of the observed marginals' sums, at least 1 (a model needs a mass)."""
+    weighted = [
+        (float(np.sum(o.values)), 1.0 / (o.values.size * o.sigma**2)) for o in observations if o.query is None
+    ]
+    if not weighted:
+        return 1.0
+    total = sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)
+    return max(1.0, total)
+
+
+class Layout:
+    """Where each answer's parameter acts: from parameters (one an answer) to potentials, from marginals to answers.
+
+    Every observed clique is read from, and its parameters act on, one maximal clique of the network that holds it.
+    """
+
+    def __init__(self, network: Network, observations: Sequence[Observation]) -> None:
+        self.network = network
+        self.observations = tuple(observations)
+        self.values: Flat = np.concatenate([np.ravel(o.values) for o in observations]).astype(np.float64)
+        self.sigma: Flat = np.concatenate([np.full(o.values.size, o.sigma) for o in observations])
+        self.bounds = np.cumsum([0, *(o.values.size for o in observations)])
+        cells = [network.domain.cells(o.clique) for o in observations]
+        self._cell_bounds = np.cumsum([0, *cells])
+        self._plain = all(o.query is None for o in observations)
+        self._index = _index(network, [o.clique for o in observations], self._cell_bounds)
+
+    def potentials(self, parameters: Flat) -> Flat:
+        """Return the log-potentials of the network's tables that ``parameters`` make."""
+        by_cell = np.append(self._adjoint(parameters), 0.0)
+        return np.asarray(by_cell[self._index].sum(axis=0))
+
+    def answers(self, marginals: Flat) -> Flat:
+        """Return the noiseless answers to all observations under the network's ``marginals``."""
+        weights = np.broadcast_to(marginals, self._index.shape).ravel()
+        cells = int(self._cell_bounds[-1])
+        return self._forward(np.bincount(self._index.ravel(), weights, minlength=cells + 1)[:cells])
+
+    def split(self, flat: Flat) -> list[Flat]:
+        """Cut a vector of answers into one piece an observation."""
+        return [flat[a:b] for a, b in zip(self.bounds, self.bounds[1:], strict=False)]
+
+    def _adjoint(self, parameters: Flat) -> Flat:
+        if self._plain:
+            return parameters
+        pieces = zip(self.observations, self.split(parameters), strict=True)
+        return np.concatenate(
+            [piece if o.query is None else o.query.adjoint(piece).ravel() for o, piece in pieces]
+        )
+
+    def _forward(self, by_cell: Flat) -> Flat:
+        if self._plain:
+            return by_cell
+        answers = []
+        for o, a, b in zip(self.observations, self._cell_bounds, self._cell_bounds[1:], strict=False):
+            piece = by_cell[a:b]
+            shape = self.network.domain.shape(o.clique)
+            answers.append(piece if o.query is None else o.query.forward(piece.reshape(shape)))
+        return np.concatenate(answers)
+
+
+def _index(network: Network, cliques: Sequence[Clique], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each cell of the network's tables, the cells of ``cliques`` that it belongs to (a column each).
+
+    Columns are padded with one cell past the end, which always holds 0.
+    """
+    owned: list[list[int]] = [[] for _ in network.cliques]
+    for i, clique in enumerate(cliques):
+        holds = next(k for k, leaf in enumerate(network.cliques) if set(clique) <= set(leaf))
+        owned[holds].append(i)
+    index = np.full((max(1, *map(len, owned)), network.cells), bounds[-1], dtype=np.int64)
+    ends = network.starts + network.lengths
+    for leaf, members, start, end in zip(network.cliques, owned, network.starts, ends, strict=True):
+        for row, i in enumerate(members):
+            index[row, start:end] = bounds[i] + _spread(network.domain, cliques[i], leaf)
+    return index
+
+
+def _spread(domain: Domain, clique: Clique, onto: Clique) -> NDArray[np.int64]:
+    """Return, for each cell of ``onto``, the number of the cell of ``clique`` that it falls in."""
+    shape = [domain[a] if a in clique else 1 for a in onto]
+    numbers = np.arange(domain.cells(clique), dtype=np.int64).reshape(shape)
+    return np.broadcast_to(numbers, domain.shape(onto)).ravel()

@@ -1,0 +1,292 @@
+"""Any marginal of a calibrated model, also across cliques; hundreds at once share their work. Public numbers only.
+
+A marginal inside one clique is summed out of it, through smaller marginals that are kept for the next query. A marginal
+across cliques is gathered at one of them: each attribute from elsewhere arrives as a message, the conditional table
+p(attribute | separator), and a message serves every query that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.model.inference import Beliefs, Network
+
+SLICE_ABOVE = 1 << 21
+"""A product with more cells than this is made one slice at a time."""
+
+Mask = int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A table and the attributes of its axes."""
+
+    scope: tuple[int, ...]
+    table: NDArray[np.float64]
+
+    @cached_property
+    def mask(self) -> Mask:
+        """The attributes as bits."""
+        return _mask(self.scope)
+
+    def ordered(self) -> NDArray[np.float64]:
+        """Return the table with its axes in domain order."""
+        return self.table.transpose(sorted(range(len(self.scope)), key=self.scope.__getitem__))
+
+
+class Answers:
+    """Answers marginals of one calibrated model; keeps what it worked out on the way."""
+
+    def __init__(self, network: Network, beliefs: Beliefs, *, total: float) -> None:
+        self.domain = network.domain
+        self.sizes = network.domain.sizes
+        self.total = total
+        self._network = network
+        self._beliefs = beliefs
+        self._cliques = [_mask([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
+        self._separators = _connect(self._cliques, network.tree.parents)
+        self._towards = [self._directions(attribute) for attribute in range(len(self.sizes))]
+        self._inside: dict[tuple[int, Mask], Piece] = {}
+        self._messages: dict[tuple[int, int, Mask], Piece] = {}
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """Return the marginals on ``cliques``, each summing to ``total``."""
+        return [self._marginal(_mask([self.domain.index(a) for a in clique])) for clique in cliques]
+
+    def _marginal(self, wanted: Mask) -> NDArray[np.float64]:
+        """Return one marginal with its axes in domain order."""
+        home = min(
+            (i for i, clique in enumerate(self._cliques) if wanted & ~clique == 0),
+            key=lambda i: self._cells(self._cliques[i]),
+            default=-1,
+        )
+        piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
+        table = piece.ordered()
+        return table * (self.total / table.sum())
+
+    def _within(self, i: int, wanted: Mask) -> Piece:
+        """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
+        known = self._inside.get((i, wanted))
+        if known is None:
+            missing = self._cliques[i] & ~wanted
+            smallest = min(_bits(missing), key=self.sizes.__getitem__, default=-1)
+            if missing & (missing - 1) == 0:
+                known = _normalised(self._contract(self._belief(i), wanted))
+            else:
+                known = _sum_out(self._within(i, wanted | 1 << smallest), smallest)
+            self._inside[i, wanted] = known
+        return known
+
+    def _belief(self, i: int) -> list[Piece]:
+        """Return tables whose product is the belief on clique ``i``; the clique's own table is never made."""
+        plan, beliefs = self._network.plan, self._beliefs
+        best: list[Piece] = []
+        for node, scope in enumerate(plan.scopes):
+            if self._cliques[i] & ~_mask(scope) == 0:
+                return self._linear([Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])])
+        for step in plan.steps:
+            if (
+                step.right >= 0
+                and self._cliques[i] & ~_mask(plan.scopes[step.left] + plan.scopes[step.right]) == 0
+            ):
+                best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
+                best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
+        return self._linear(best)
+
+    def _linear(self, pieces: list[Piece]) -> list[Piece]:
+        """Multiply logarithms out where inference had to use them; scaled probabilities are kept apart."""
+        if not self._beliefs.logarithmic:
+            return pieces
+        scope = tuple(_bits(_mask([a for piece in pieces for a in piece.scope])))
+        table = np.zeros([self.sizes[a] for a in scope])
+        for piece in pieces:
+            table = table + piece.ordered().reshape([self.sizes[a] if a in piece.scope else 1 for a in scope])
+        return [Piece(scope, np.exp(table - table.max()))]
+
+    def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
+        """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
+        here = wanted & self._cliques[i]
+        arriving: dict[int, Mask] = {}
+        for attribute in _bits(wanted & ~here):
+            neighbour = self._towards[attribute][i]
+            arriving[neighbour] = arriving.get(neighbour, 0) | 1 << attribute
+        out = self._separators[i][towards] if towards >= 0 else 0
+        needed = here | out
+        for neighbour in arriving:
+            needed |= self._separators[i][neighbour]
+        pieces = [self._within(i, needed)]
+        pieces += [self._message(neighbour, i, those) for neighbour, those in arriving.items()]
+        return self._contract(pieces, wanted | out)
+
+    def _message(self, source: int, target: int, wanted: Mask) -> Piece:
+        """Return p(wanted | separator) as ``source`` tells it to ``target``."""
+        known = self._messages.get((source, target, wanted))
+        if known is None:
+            joint = self._gather(source, target, wanted)
+            axes = tuple(k for k, a in enumerate(joint.scope) if wanted >> a & 1)
+            mass = joint.table.sum(axis=axes, keepdims=True)
+            known = Piece(
+                joint.scope, np.divide(joint.table, mass, out=np.zeros(joint.table.shape), where=mass > 0)
+            )
+            self._messages[source, target, wanted] = known
+        return known
+
+    def _root(self, wanted: Mask) -> int:
+        """Choose where to gather: messages that bring one attribute each, then the least work."""
+        attributes = _bits(wanted)
+
+        def price(i: int) -> tuple[int, int]:
+            clique = self._cliques[i]
+            far = [a for a in attributes if not clique >> a & 1]
+            directions = {self._towards[a][i] for a in far}
+            needed = wanted & clique
+            for neighbour in directions:
+                needed |= self._separators[i][neighbour]
+            return len(far) - len(directions), self._cells(needed | wanted)
+
+        return min(range(len(self._cliques)), key=price)
+
+    def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
+        """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
+        pieces = list(pieces)
+        while len(pieces) > 1:
+            a, b, size = self._cheapest(pieces, keep)
+            others = 0
+            for piece in pieces:
+                if piece is not a and piece is not b:
+                    others |= piece.mask
+            staying = keep | others
+            free = (a.mask | b.mask) & staying & ~keep
+            if size > SLICE_ABOVE and free:
+                return self._slice(pieces, keep, max(_bits(free), key=self.sizes.__getitem__))
+            pieces = [piece for piece in pieces if piece is not a and piece is not b]
+            pieces.append(_pair(a, b, staying, self.sizes))
+        return _keep_only(pieces[0], keep)
+
+    def _cheapest(self, pieces: list[Piece], keep: Mask) -> tuple[Piece, Piece, int]:
+        """Return the pair whose product is smallest beside what it replaces, and the size of that product."""
+        if len(pieces) == 2:
+            return pieces[0], pieces[1], 0
+        best = None
+        for i, a in enumerate(pieces):
+            for b in pieces[:i]:
+                others = keep
+                for piece in pieces:
+                    if piece is not a and piece is not b:
+                        others |= piece.mask
+                size = self._cells((a.mask | b.mask) & others)
+                rank = size - a.table.size - b.table.size
+                if best is None or rank < best[0]:
+                    best = (rank, a, b, size)
+        assert best is not None
+        return best[1:]
+
+    def _slice(self, pieces: list[Piece], keep: Mask, attribute: int) -> Piece:
+        """Contract one value of ``attribute`` after another, and add up."""
+        total: Piece | None = None
+        for value in range(self.sizes[attribute]):
+            part = self._contract([_fix(piece, attribute, value) for piece in pieces], keep)
+            if total is None:
+                total = part
+            else:
+                total.table[...] += part.table.transpose([part.scope.index(a) for a in total.scope])
+        assert total is not None
+        return total
+
+    def _cells(self, mask: Mask) -> int:
+        return prod(self.sizes[a] for a in _bits(mask))
+
+    def _directions(self, attribute: int) -> list[int]:
+        """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
+        direction = [i if clique >> attribute & 1 else -1 for i, clique in enumerate(self._cliques)]
+        frontier = [i for i, known in enumerate(direction) if known >= 0]
+        while frontier:
+            found = []
+            for i in frontier:
+                for neighbour in self._separators[i]:
+                    if direction[neighbour] < 0:
+                        direction[neighbour] = i
+                        found.append(neighbour)
+            frontier = found
+        return direction
+
+
+def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:
+    """Return each clique's neighbours with what they share; separate parts are joined by sharing nothing."""
+    around: list[dict[int, Mask]] = [{} for _ in cliques]
+    for i in range(1, len(cliques)):
+        parent = max(parents[i], 0)
+        shared = cliques[i] & cliques[parent]
+        around[i][parent] = shared
+        around[parent][i] = shared
+    return around
+
+
+def _pair(a: Piece, b: Piece, staying: Mask, sizes: Sequence[int]) -> Piece:
+    """Multiply two tables, summing out what does not stay: one stack of matrix products."""
+    a, b = _keep_only(a, staying | b.mask), _keep_only(b, staying | a.mask)
+    batch = [i for i in a.scope if b.mask >> i & 1 and staying >> i & 1]
+    summed = [i for i in a.scope if b.mask >> i & 1 and not staying >> i & 1]
+    rows = [i for i in a.scope if not b.mask >> i & 1]
+    columns = [i for i in b.scope if not a.mask >> i & 1]
+    shape = [prod(sizes[i] for i in group) for group in (batch, rows, summed, columns)]
+    left = a.table.transpose([a.scope.index(i) for i in (*batch, *rows, *summed)]).reshape(
+        shape[0], shape[1], shape[2]
+    )
+    right = b.table.transpose([b.scope.index(i) for i in (*batch, *summed, *columns)]).reshape(
+        shape[0], shape[2], shape[3]
+    )
+    product = left * right if shape[2] == 1 else np.matmul(left, right)
+    scope = (*batch, *rows, *columns)
+    return Piece(scope, product.reshape([sizes[i] for i in scope]))
+
+
+def _keep_only(piece: Piece, keep: Mask) -> Piece:
+    axes = tuple(k for k, a in enumerate(piece.scope) if not keep >> a & 1)
+    if not axes:
+        return piece
+    return Piece(tuple(a for a in piece.scope if keep >> a & 1), piece.table.sum(axis=axes))
+
+
+def _sum_out(piece: Piece, attribute: int) -> Piece:
+    axis = piece.scope.index(attribute)
+    scope = piece.scope[:axis] + piece.scope[axis + 1 :]
+    shape = piece.table.shape
+    before, size, after = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    stacked = np.ascontiguousarray(piece.table).reshape(before, size, after)
+    summed = stacked.reshape(before, size) @ np.ones(size) if after == 1 else np.add.reduce(stacked, axis=1)
+    return Piece(scope, summed.reshape(shape[:axis] + shape[axis + 1 :]))
+
+
+def _fix(piece: Piece, attribute: int, value: int) -> Piece:
+    if not piece.mask >> attribute & 1:
+        return piece
+    axis = piece.scope.index(attribute)
+    return Piece(piece.scope[:axis] + piece.scope[axis + 1 :], piece.table.take(value, axis=axis))
+
+
+def _normalised(piece: Piece) -> Piece:
+    return Piece(piece.scope, piece.table * (1.0 / piece.table.sum()))
+
+
+def _mask(attributes: Sequence[int]) -> Mask:
+    mask = 0
+    for attribute in attributes:
+        mask |= 1 << attribute
+    return mask
+
+
+def _bits(mask: Mask) -> list[int]:
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found

@@ -1,0 +1,201 @@
+"""Ways of fitting: a solver has ``init``, ``step`` and ``done``; the driver in ``estimation`` runs any of them.
+
+Public numbers only. All of them move one parameter an answer; a model's log-potentials are linear in the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from understudy.model.inference import Beliefs, Flat, Network
+from understudy.model.observation import Layout
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise the sum of ``(answer - value)² / (2 sigma²)`` over distributions of mass ``total``."""
+
+    network: Network
+    layout: Layout
+    total: float
+    zeros: Flat
+    """0 where a cell is possible, minus infinity where it is not."""
+
+    def evaluate(self, parameters: Flat) -> Point:
+        """Run inference at ``parameters``."""
+        beliefs = self.network.infer(self.layout.potentials(parameters) + self.zeros)
+        return Point(parameters, self.total * self.layout.answers(beliefs.marginals), beliefs)
+
+    def residual(self, point: Point) -> Flat:
+        """Return (answer - value) / sigma: about 1 in each place for the truth itself."""
+        return (point.answers - self.layout.values) / self.layout.sigma
+
+    def loss(self, point: Point) -> float:
+        """Return the objective."""
+        residual = self.residual(point)
+        return float(residual @ residual) / 2
+
+    @property
+    def noise_level(self) -> float:
+        """The loss that the truth itself would have, about: half the number of answers."""
+        return self.layout.values.size / 2
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters, and the answers that they give."""
+
+    parameters: Flat
+    answers: Flat
+    beliefs: Beliefs
+
+
+class State(Protocol):
+    """Where a solver is."""
+
+    @property
+    def point(self) -> Point:
+        """The best point so far."""
+
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
+    """How to start, how to improve, and when it is enough."""
+
+    def init(self, problem: Problem, start: Point) -> S:
+        """Begin at ``start``."""
+
+    def step(self, problem: Problem, state: S) -> S:
+        """Improve once."""
+
+    def done(self, problem: Problem, state: S) -> str | None:
+        """Say why to stop, or None to go on."""
+
+
+@dataclass(frozen=True)
+class DualState:
+    """Position, gradient and the memory of curvature."""
+
+    point: Point
+    value: float
+    gradient: Flat
+    memory: tuple[tuple[Flat, Flat, float], ...] = ()
+    stuck: bool = False
+
+
+@dataclass(frozen=True)
+class Dual:
+    """L-BFGS on the dual of the entropy-regularised problem: loss + smoothing × (total × divergence from uniform).
+
+    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + (smoothing/2) Σ σ²θ². Its gradient, in units of the
+    noise, vanishes at the optimum; the loss there tends to the unregularised optimum as ``smoothing`` goes to 0.
+    """
+
+    smoothing: float = 0.01
+    tolerance: float = 3e-3
+    """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
+    memory: int = 12
+
+    def init(self, problem: Problem, start: Point) -> DualState:
+        """Begin at ``start``."""
+        return DualState(start, *self._value(problem, start))
+
+    def step(self, problem: Problem, state: DualState) -> DualState:
+        """Go along the quasi-Newton direction, as far as the value falls."""
+        direction = self._direction(problem, state)
+        slope = float(state.gradient @ direction)
+        length = min(
+            1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300)
+        )  # potentials are logarithms: no leaps
+        for _ in range(30):
+            point = problem.evaluate(state.point.parameters + length * direction)
+            value, gradient = self._value(problem, point)
+            if value <= state.value + 1e-4 * length * slope + 1e-12 * abs(state.value):
+                return DualState(point, value, gradient, self._remember(state, point, gradient))
+            curvature = value - state.value - slope * length
+            length = float(np.clip(-slope * length**2 / (2 * curvature), 0.1 * length, 0.6 * length))
+        return replace(state, memory=(), stuck=not state.memory or state.stuck)
+
+    def done(self, problem: Problem, state: DualState) -> str | None:
+        """Stop when what is left to gain is small beside the noise."""
+        if state.stuck:
+            return "no further descent"
+        scaled = state.gradient / problem.layout.sigma
+        if float(scaled @ scaled) / 2 <= self.tolerance * min(problem.noise_level, problem.loss(state.point)):
+            return "converged"
+        return None
+
+    def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
+        layout, theta = problem.layout, point.parameters
+        pull = self.smoothing * layout.sigma**2 * theta
+        value = problem.total * point.beliefs.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
+        return value, point.answers - layout.values + pull
+
+    def _direction(self, problem: Problem, state: DualState) -> Flat:
+        """Two-loop recursion; the first guess of the curvature is its diagonal, count + smoothing × variance."""
+        first = 1.0 / (np.maximum(state.point.answers, 0.0) + self.smoothing * problem.layout.sigma**2)
+        q = state.gradient.copy()
+        weights = []
+        for s, y, rho in reversed(state.memory):
+            weights.append(rho * float(s @ q))
+            q -= weights[-1] * y
+        q *= first
+        if state.memory:
+            _, y, rho = state.memory[-1]
+            q *= 1.0 / (rho * float(y @ (first * y)))
+        else:
+            q *= 0.3  # overlapping answers pull the same potentials several times over
+        for (s, y, rho), weight in zip(state.memory, reversed(weights), strict=True):
+            q += s * (weight - rho * float(y @ q))
+        return -q
+
+    def _remember(
+        self, state: DualState, point: Point, gradient: Flat
+    ) -> tuple[tuple[Flat, Flat, float], ...]:
+        s, y = point.parameters - state.point.parameters, gradient - state.gradient
+        bend = float(s @ y)
+        if bend <= 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+            return state.memory
+        return (*state.memory, (s, y, 1.0 / bend))[-self.memory :]
+
+
+@dataclass(frozen=True)
+class MirrorState:
+    """Position and step size."""
+
+    point: Point
+    loss: float
+    rate: float
+    stuck: bool = False
+
+
+@dataclass(frozen=True)
+class MirrorDescent:
+    """Entropic mirror descent with backtracking, as in the Private-PGM paper: θ ← θ − rate × gradient of the loss."""
+
+    def init(self, problem: Problem, start: Point) -> MirrorState:
+        """Begin at ``start``, with a rate that could not overshoot a single cell."""
+        rate = float(np.min(problem.layout.sigma) ** 2) / problem.total
+        return MirrorState(start, problem.loss(start), rate)
+
+    def step(self, problem: Problem, state: MirrorState) -> MirrorState:
+        """Take one step, shortened until the loss falls as the local model of it promises."""
+        gradient = problem.residual(state.point) / problem.layout.sigma
+        rate = 2.0 * state.rate
+        for _ in range(40):
+            point = problem.evaluate(state.point.parameters - rate * gradient)
+            loss = problem.loss(point)
+            promised = float(gradient @ (state.point.answers - point.answers)) / 2
+            if state.loss - loss >= promised:
+                return MirrorState(point, loss, rate)
+            rate /= 2
+        return replace(state, stuck=True)
+
+    def done(self, problem: Problem, state: MirrorState) -> str | None:
+        """Stop when no step helps; the driver's limits do the rest."""
+        return "no further descent" if state.stuck else None
