@@ -1,11 +1,11 @@
 """DuckDB as a reader: streams a query as Arrow batches within a memory limit, and keeps its errors to itself.
 
-PRIVATE: reads the rows. DuckDB's messages quote values and lines, so none that comes from reading goes further.
+PRIVATE: reads the rows. DuckDB's messages quote values and lines, so none of those goes further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,17 +48,15 @@ def connect(database: Path | None, memory_limit: str) -> Iterator[duckdb.DuckDBP
 
 def column_names(connection: duckdb.DuckDBPyConnection, query: str, what: str, advice: str) -> list[str]:
     """Return the names of the columns of a query without running it."""
-    described = guarded(
-        lambda: connection.execute(f"DESCRIBE {query}").fetchall(), what, advice, binding=True
-    )
-    return [str(row[0]) for row in described]
+    return guarded(lambda: list(connection.sql(query).columns), what, advice, binding=True)
 
 
 def stream(
-    connection: duckdb.DuckDBPyConnection, query: str, what: str, advice: str
+    connection: duckdb.DuckDBPyConnection, query: str, columns: Sequence[str], what: str, advice: str
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a query, some at a time."""
-    reader = guarded(lambda: connection.sql(query).to_arrow_reader(_BATCH_ROWS), what, advice)
+    """Yield some columns of a query, some rows at a time; without columns, one column of nulls."""
+    wanted = ", ".join(identifier(column) for column in columns) or "NULL"
+    reader = guarded(lambda: connection.sql(query).project(wanted).to_arrow_reader(_BATCH_ROWS), what, advice)
     while (batch := guarded(lambda: next(reader, None), what, advice)) is not None:
         yield batch
 

@@ -1,7 +1,7 @@
 """CSV and Parquet files, alone or by glob, streamed through DuckDB with only the columns that are needed.
 
-PRIVATE: reads the rows. Nothing is guessed from the content: the file's ending says what it is, and a CSV column
-is text until the schema reads it.
+PRIVATE: reads the rows. Nothing is guessed from the content: the ending of its name says what a file is; a
+CSV column is text until the schema reads it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.source.duck import MEMORY_LIMIT, column_names, connect, guarded, identifier, literal, stream
+from understudy.source.duck import MEMORY_LIMIT, column_names, connect, guarded, literal, stream
 from understudy.source.frames import require
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
@@ -26,53 +26,63 @@ ENDINGS = (*_DELIMITERS, *_PARQUET)
 
 
 @dataclass(frozen=True)
-class _Parquet:
+class _File:
+    """One file, and how it is read."""
+
     path: str
-
-    def columns(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        return column_names(connection, f"SELECT * FROM {self.scan()}", self.what, self.advice)
-
-    def scan(self) -> str:
-        # A folder like year=2024 must not add a column, nor replace one of the file.
-        return f"read_parquet({literal(escape(self.path))}, hive_partitioning = false)"
-
-    def column(self, name: str, found: Sequence[str]) -> str:
-        return identifier(name)
 
     @property
     def what(self) -> str:
+        """Name the file in a message."""
         return f'The file "{self.path}"'
 
-    advice = "Is it a whole Parquet file?"
+    @property
+    def literal(self) -> str:
+        """The path for DuckDB, which would take it for a pattern."""
+        return literal(escape(self.path))
 
 
 @dataclass(frozen=True)
-class _Csv:
-    path: str
+class _Parquet(_File):
+    advice = "Is it a whole Parquet file?"
+
+    def columns(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        return column_names(connection, self._query(), self.what, self.advice)
+
+    def batches(
+        self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], found: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        return stream(connection, self._query(), names, self.what, self.advice)
+
+    def _query(self) -> str:
+        # A folder like year=2024 must not add a column, nor replace one of the file.
+        return f"FROM read_parquet({self.literal}, hive_partitioning = false)"
+
+
+@dataclass(frozen=True)
+class _Csv(_File):
     delimiter: str
+    advice = "It must be UTF-8 text; for another encoding or separator, read it with an Sql query."
 
     def columns(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
         return guarded(lambda: _header(self.path, self.delimiter), self.what, self.advice)
 
-    def scan(self) -> str:
-        width = len(guarded(lambda: _header(self.path, self.delimiter), self.what, self.advice))
+    def batches(
+        self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], found: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        # Columns go by number: to DuckDB "Age" and "age" would be one name.
+        wanted = [f"c{found.index(name)}" for name in names]
+        return stream(connection, self._query(len(found)), wanted, self.what, self.advice)
+
+    def _query(self, width: int) -> str:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(width))
         # Short lines are filled with nulls and long ones cut, for no line may stop a run or be dropped;
         # DuckDB can do this with line breaks inside quotes only when it reads on one thread.
         return (
-            f"read_csv({literal(escape(self.path))}, auto_detect = false, header = true, columns = {{{columns}}}, "
+            f"FROM read_csv({self.literal}, auto_detect = false, header = true, columns = {{{columns}}}, "
             f"delim = {literal(self.delimiter)}, quote = '\"', escape = '\"', "
             "null_padding = true, strict_mode = false, parallel = false)"
         )
-
-    def column(self, name: str, found: Sequence[str]) -> str:
-        return f"c{found.index(name)}"
-
-    @property
-    def what(self) -> str:
-        return f'The file "{self.path}"'
-
-    advice = "It must be UTF-8 text; for another encoding or separator, read it with an Sql query."
 
 
 class FilesReader:
@@ -90,8 +100,7 @@ class FilesReader:
         """Yield all rows of all files, some at a time."""
         with connect(None, self._memory_limit) as connection:
             for file, found in zip(self._files, self._columns, strict=True):
-                wanted = ", ".join(file.column(name, found) for name in names) or "NULL"
-                yield from stream(connection, f"SELECT {wanted} FROM {file.scan()}", file.what, file.advice)
+                yield from file.batches(connection, names, found)
 
 
 def _expand(path: str) -> list[str]:

@@ -25,8 +25,8 @@ def plan_carriers(sizes: Sequence[int], wanted: Sequence[Positions], limit: int)
     """Cover ``wanted`` by few carriers, each at most ``limit`` cells unless one wanted marginal is larger.
 
     Counting a table costs a pass over the rows, summing it out a pass over its cells: with fewer cells
-    than rows, one table of four attributes that yields four marginals of three is cheaper than four passes. Greedy,
-    by size, so that a marginal inside a larger one is never counted by itself.
+    than rows, one table of four attributes that yields four marginals of three is cheaper than four passes.
+    Greedy, by size, so that a marginal inside a larger one is never counted by itself.
     """
     open_masks = {_mask(positions): positions for positions in wanted}
     carriers = []

@@ -6,6 +6,7 @@ PRIVATE: reads the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +14,13 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.source.duck import MEMORY_LIMIT, column_names, connect, guarded, identifier, stream
+from understudy.source.duck import MEMORY_LIMIT, column_names, connect, guarded, stream
 from understudy.source.frames import require
 
+_WHAT = "The SQL query"
 _ADVICE = "Try the query in DuckDB itself."
+_VIEW = "__understudy_source"
+_FROM_VIEW = f"FROM temp.{_VIEW}"
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,26 @@ class SqlReader:
         self._memory_limit = sql.memory_limit
         if self._database is not None and not self._database.exists():
             raise SourceError(f'There is no database file "{self._database}".')
-        with connect(self._database, self._memory_limit) as connection:
-            found = column_names(connection, f"SELECT * FROM {self._query}", "The SQL query", _ADVICE)
-        require(names, found, "The SQL query")
+        with self._view() as connection:
+            require(names, column_names(connection, _FROM_VIEW, _WHAT, _ADVICE), _WHAT)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows, some at a time."""
-        wanted = ", ".join(identifier(name) for name in names) or "NULL"
+        with self._view() as connection:
+            yield from stream(connection, _FROM_VIEW, names, _WHAT, _ADVICE)
+
+    @contextmanager
+    def _view(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Connect, with the query as a temporary view: whatever it ends with, it cannot run into ours."""
         with connect(self._database, self._memory_limit) as connection:
-            yield from stream(connection, f"SELECT {wanted} FROM {self._query}", "The SQL query", _ADVICE)
+            create = f"CREATE TEMP VIEW {_VIEW} AS {self._query}"
+            guarded(lambda: connection.execute(create), _WHAT, _ADVICE, binding=True)
+            yield connection
 
 
 def _single_select(query: str) -> str:
-    """Return the query as a subquery, if it is one statement that only reads."""
-    statements = guarded(lambda: duckdb.extract_statements(query), "The SQL query", _ADVICE, binding=True)
+    """Return the query if it is one statement that only reads."""
+    statements = guarded(lambda: duckdb.extract_statements(query), _WHAT, _ADVICE, binding=True)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise SourceError("The SQL query must be one SELECT statement: a source only reads.")
-    # The line break ends a comment that the query may end with.
-    return f"({statements[0].query.strip().rstrip(';')}\n) AS source"
+    return query
