@@ -1,0 +1,189 @@
+"""AIM: Algorithm 1 of the paper, line by line, with Algorithms 2 (initialise) and 3 (anneal) below it.
+
+Sees no counts: the lines that need the table go through the door, and each says what it costs.
+
+Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
+the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
+``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Literal
+
+import numpy as np
+
+from understudy.errors import BudgetError
+from understudy.mechanism.candidates import allowed, expected_noise, judged, pool, require_capacity
+from understudy.mechanism.config import AimConfig
+from understudy.mechanism.events import OnEvent, RoundEnded, RoundStarted
+from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
+from understudy.mechanism.session import Session
+from understudy.model import Model
+from understudy.privacy import Door, epsilon_for
+from understudy.workload import Workload
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The adaptive and iterative mechanism. Its ablations, MWEM+PGM among them, are configurations of it."""
+
+    config: AimConfig = field(default_factory=AimConfig)
+    name: str = "aim"
+
+    def run(
+        self,
+        door: Door,
+        workload: Workload,
+        *,
+        zeros: Sequence[ZeroCells] = (),
+        on_event: OnEvent | None = None,
+        estimator: Estimator | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> Outcome:
+        """Run on the table behind ``door``, spending all that is left of its budget."""
+        session = Session(
+            self.name,
+            door,
+            workload,
+            zeros=zeros if self.config.zeros else (),
+            on_event=on_event,
+            estimator=estimator,
+            clock=clock,
+        )
+        return algorithm_1(session, self.config)
+
+
+def algorithm_1(session: Session, config: AimConfig) -> Outcome:
+    """AIM. Lines 1–3, the inputs, are in ``session`` and ``config``; ρ is all that is left in the door's
+    budget.
+    """
+    require_capacity(session.domain, session.model_cliques, pool(session.workload, config), config.max_size)
+    step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
+    with session.running():
+        model = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
+        pace = _Pace(session, config)
+        ended: Literal["budget", "time"] = "budget"
+        step = next_step(session, config, step)
+        while True:  # line 10: while ρ_used < ρ
+            limit = session.share_with(step) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            if pace.is_last() and not step.final:
+                step, ended = last_step(session.remaining, config.share), "time"
+            done, model = play_round(
+                session, config, step, int(limit), model
+            )  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            session.record(done)
+            if step.final:
+                return session.outcome(
+                    ended=ended, most_rounds=config.rounds_for(len(session.domain))
+                )  # line 18, generate, is left to the model: no cost
+            step = next_step(session, config, step.annealed() if done.annealed else step)  # line 16
+
+
+def play_round(
+    session: Session, config: AimConfig, step: Step, limit: int, model: Model
+) -> tuple[Round, Model]:
+    """Lines 12–15: one selection, one measurement, one estimate."""
+    index, began = len(session.rounds) + 1, session.seconds
+    epsilon, scale = epsilon_for(step.select), config.scale_for(step.measure, session.door.unit)
+    choices = allowed(
+        session.domain, session.model_cliques, pool(session.workload, config), limit
+    )  # C_t: no cost
+    session.tell(RoundStarted(index, len(choices), epsilon, scale, limit, step.final))
+    scored = judged(model, choices, session.workload, config, scale)
+    selection = session.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
+    if step.final:  # what rounding ε down has left is spent as well
+        scale = config.scale_for(session.remaining, session.door.unit)
+    measurement = session.measure(  # line 14: costs 1/(2σ²)
+        selection.clique, scale=scale, noise=config.noise, round_index=index
+    )
+    after = session.estimate(index)  # line 15: no cost
+    threshold = expected_noise(config, scale) * measurement.values.size
+    change = float(np.abs(after.marginal(selection.clique) - scored[selection.index].estimate).sum())
+    done = Round(
+        index=index,
+        candidates=tuple(choices),
+        penalties=tuple(candidate.penalty for candidate in scored),
+        selection=selection,
+        measurement=measurement,
+        change=change,
+        annealed=config.adaptive and change <= threshold,  # Algorithm 3, line 1
+        final=step.final,
+        size=after.size,
+        seconds=session.seconds - began,
+        before=model,
+    )
+    session.tell(
+        RoundEnded(
+            index,
+            done.clique,
+            change,
+            threshold,
+            done.annealed,
+            float(session.spent),
+            done.size,
+            done.seconds,
+        )
+    )
+    return done, after
+
+
+def initialise(session: Session, config: AimConfig, step: Step) -> Model:
+    """Algorithm 2: measure each one-way marginal of W_+ at σ₀. Started uniform, measure the number of rows
+    alone.
+    """
+    scale = config.scale_for(step.measure, session.door.unit)
+    for clique in _initial_cliques(session.workload, config):
+        session.measure(clique, scale=scale, noise=config.noise, round_index=0)
+    return session.estimate(0)
+
+
+def initial_step(session: Session, config: AimConfig) -> Step:
+    """Lines 4 and 9, or equal rounds when not adaptive; refused where the initial measurements leave nothing
+    over.
+    """
+    initial, rounds = len(_initial_cliques(session.workload, config)), config.rounds_for(len(session.domain))
+    if not config.adaptive:
+        return equal_step(session.rho, rounds, config.share, initial)
+    step = first_step(session.rho, rounds, config.share)
+    if initial * step.measure >= session.rho:
+        raise BudgetError(
+            f"rounds = {rounds} is too few: the {initial} marginals measured first would use up the budget. "
+            "Leave rounds out, or set more of them. Nothing was spent."
+        )
+    return step
+
+
+def next_step(session: Session, config: AimConfig, step: Step) -> Step:
+    """Algorithm 3, line 8: is this the last round? When not adaptive, the last is simply number T."""
+    if config.adaptive:
+        return step.within(session.remaining, config.share)
+    if len(session.rounds) + 1 == config.rounds_for(len(session.domain)):
+        return last_step(session.remaining, config.share)
+    return step
+
+
+def _initial_cliques(workload: Workload, config: AimConfig) -> list[tuple[str, ...]]:
+    return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
+
+
+class _Pace:
+    """Whether time allows another round after the next. Public: it looks at the clock, not at counts.
+
+    A round takes about as long as the last ones did; half as much again is allowed for the model's growth.
+    """
+
+    def __init__(self, session: Session, config: AimConfig) -> None:
+        self._session, self._limit = session, config.time_limit
+        self._start = session.seconds
+
+    def is_last(self) -> bool:
+        if self._limit is None:
+            return False
+        recent = [r.seconds for r in self._session.rounds[-2:]] or [self._start]
+        return self._session.seconds + 2 * 1.5 * max(recent) > self._limit

@@ -1,0 +1,91 @@
+"""Which marginals may be measured next, and how they are judged: line 12 and line 13 of Algorithm 1, with
+MWEM's variants.
+
+Public: sizes, weights and penalties follow from the schema, the workload and the noise level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi, sqrt
+
+from understudy.domain import Clique, Domain
+from understudy.errors import CapacityError
+from understudy.mechanism.config import MEGABYTE, AimConfig
+from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
+from understudy.privacy import Candidate
+from understudy.workload import Workload
+
+
+def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:
+    """Return all that may ever be chosen: W_+, or W itself for MWEM's rule."""
+    return workload.closure if config.candidates == "closure" else workload.cliques
+
+
+def require_capacity(
+    domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int
+) -> None:
+    """Refuse, before any spend, a capacity that the smallest useful model exceeds.
+
+    The model always holds all one-way marginals and the cliques of structural zeros; the first choice must
+    fit too.
+    """
+    least = min(tree_sizes_with(domain, cliques, candidates))
+    if least > limit:
+        zeros = " with the declared structural zeros" if cliques else ""
+        raise CapacityError(
+            f"The smallest model{zeros} takes {_mb(least)}, but max_size is {_mb(limit)}: "
+            "allow more, or declare coarser columns. Nothing was spent."
+        )
+
+
+def allowed(
+    domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int
+) -> list[Clique]:
+    """C_t: the candidates with which the junction tree stays within ``limit`` bytes.
+
+    One that lies inside a clique of the tree is always allowed, because it costs no size (the paper does not
+    say so). That keeps C_t from being empty once something was measured; before that, the smallest candidates
+    stand in.
+    """
+    homes = [frozenset(clique) for clique in junction_tree(domain, cliques).cliques]
+    inside = {r for r in candidates if any(home.issuperset(r) for home in homes)}
+    outside = [r for r in candidates if r not in inside]
+    sizes = dict(zip(outside, tree_sizes_with(domain, cliques, outside), strict=True))
+    found = [r for r in candidates if r in inside or sizes[r] <= limit]
+    if found:
+        return found
+    least = min(sizes.values())
+    return [r for r in candidates if sizes[r] == least]
+
+
+def judged(
+    model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float
+) -> list[Candidate]:
+    """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
+    estimates = model.marginals(cliques)
+    if config.criterion == "mwem":
+        return [Candidate(r, 1.0, float(e.size), e) for r, e in zip(cliques, estimates, strict=True)]
+    noise = expected_noise(config, scale)
+    return [
+        Candidate(r, workload.weights[r], noise * e.size, e) for r, e in zip(cliques, estimates, strict=True)
+    ]
+
+
+def expected_noise(config: AimConfig, scale: float) -> float:
+    """E|x| of the noise on one cell: √(2/π) σ, or b for Laplace noise."""
+    return sqrt(2 / pi) * scale if config.noise == "gaussian" else scale
+
+
+def require_tree(domain: Domain, cliques: Sequence[Clique], limit: int) -> None:
+    """Refuse, before any spend, to model ``cliques`` together when their junction tree is too large."""
+    size = tree_size(domain, cliques)
+    if size > limit:
+        raise CapacityError(
+            f"A model of these marginals takes {_mb(size)}, but max_size is {_mb(limit)}: "
+            "allow more, choose fewer marginals, or use aim. Nothing was spent."
+        )
+
+
+def _mb(size: int) -> str:
+    return f"{size / MEGABYTE:,.3g} MB"

@@ -1,0 +1,102 @@
+"""The settings of AIM and its ablations, with the paper's defaults. Public: chosen by the user, checked
+before any spend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import isfinite
+from typing import Any, Literal, get_args
+
+from understudy.errors import BudgetError, CapacityError, UserError, did_you_mean
+from understudy.privacy import Unit, laplace_scale_for, sigma_for
+
+MEGABYTE = 2**20
+
+Initial = Literal["independent", "uniform"]
+CandidateRule = Literal["closure", "workload"]
+Criterion = Literal["aim", "mwem"]
+NoiseName = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True)
+class AimConfig:
+    """What Algorithm 1 calls hyper-parameters, and the switches of the ablation study (its codes in
+    brackets).
+    """
+
+    max_size: int = 80 * MEGABYTE
+    """MAX-SIZE: bytes of the junction tree that the model may grow to."""
+    rounds: int | None = None
+    """T: 16 per attribute when adaptive, one per attribute when not."""
+    alpha: float = 0.9
+    """Share of each round that is spent on measuring (B3: 0.5)."""
+    noise: NoiseName = "gaussian"
+    """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
+    initial: Initial = "independent"
+    """Measure all one-way marginals first, or start from the uniform distribution (A1)."""
+    candidates: CandidateRule = "closure"
+    """Choose from the downward closure of the workload, or from the workload itself (A2)."""
+    criterion: Criterion = "aim"
+    """Weighted expected improvement, or MWEM's distance less the number of cells (A2)."""
+    adaptive: bool = True
+    """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
+    zeros: bool = True
+    """Enforce structural zeros where the schema declares them."""
+    time_limit: float | None = None
+    """Seconds. A run that would go on for longer spends what is left in one last round instead."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        for name, kind in _CHOICES.items():
+            _one_of(name, getattr(self, name), get_args(kind))
+        if not _number(self.alpha) or not 0 < self.alpha < 1:
+            raise BudgetError(f"alpha must lie strictly between 0 and 1, not {self.alpha!r}.")
+        if self.rounds is not None and (not _whole(self.rounds) or self.rounds < 1):
+            raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
+        if not _number(self.max_size) or self.max_size <= 0:
+            raise CapacityError(f"max_size must be a number of bytes above 0, not {self.max_size!r}.")
+        if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
+            raise UserError(f"time_limit must be a number of seconds, not {self.time_limit!r}.")
+
+    @classmethod
+    def of(cls, **options: Any) -> AimConfig:
+        """Make a configuration from keyword options; an unknown one is named, with the nearest known."""
+        names = [f.name for f in fields(cls)]
+        for option in options:
+            if option not in names:
+                raise UserError(f'There is no option "{option}".{did_you_mean(option, names)}')
+        return cls(**options)
+
+    @property
+    def share(self) -> Fraction:
+        """``alpha`` as the decimal that was written."""
+        return Fraction(self.alpha).limit_denominator(10**9)
+
+    def rounds_for(self, attributes: int) -> int:
+        """Return T for a table of so many attributes."""
+        if self.rounds is not None:
+            return self.rounds
+        return (16 if self.adaptive else 1) * attributes
+
+    def scale_for(self, rho: Fraction, unit: Unit) -> float:
+        """Return the least scale of noise that ``rho`` buys for a marginal."""
+        return sigma_for(rho, unit) if self.noise == "gaussian" else laplace_scale_for(rho, unit)
+
+
+_CHOICES = {"noise": NoiseName, "initial": Initial, "candidates": CandidateRule, "criterion": Criterion}
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        hint = did_you_mean(str(value), allowed)
+        raise UserError(f'{name} must be one of {", ".join(allowed)}, not "{value}".{hint}')
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

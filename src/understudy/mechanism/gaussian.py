@@ -1,0 +1,79 @@
+"""Gaussian: measure every query of the workload, with the budget split as is best for their summed L1 error.
+
+Sees no counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from understudy.domain import Clique
+from understudy.mechanism.candidates import require_tree
+from understudy.mechanism.config import AimConfig
+from understudy.mechanism.events import OnEvent
+from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
+from understudy.mechanism.schedule import allocate
+from understudy.mechanism.session import Session
+from understudy.privacy import Door
+from understudy.workload import Workload
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The baseline without selection. ``modelled`` fits a model to the answers (gaussian+pgm)."""
+
+    config: AimConfig = field(default_factory=AimConfig)
+    modelled: bool = False
+
+    @property
+    def name(self) -> str:
+        """As in the registry."""
+        return "gaussian+pgm" if self.modelled else "gaussian"
+
+    def run(
+        self,
+        door: Door,
+        workload: Workload,
+        *,
+        zeros: Sequence[ZeroCells] = (),
+        on_event: OnEvent | None = None,
+        estimator: Estimator | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> Outcome:
+        """Run on the table behind ``door``, spending all that is left of its budget."""
+        session = Session(
+            self.name,
+            door,
+            workload,
+            zeros=zeros if self.config.zeros else (),
+            on_event=on_event,
+            estimator=estimator,
+            clock=clock,
+        )
+        if self.modelled:
+            require_tree(door.domain, [*workload.cliques, *session.model_cliques], self.config.max_size)
+        with session.running():
+            measure_all(session, self.config, workload.cliques, shares(workload))
+            if self.modelled:
+                session.estimate(0)
+                return session.outcome()
+            return session.outcome(answers={m.clique: m.values for m in session.measurements})
+
+
+def shares(workload: Workload) -> list[float]:
+    """Return ρ_i ∝ (c_i n_i)^(2/3), which minimises Σ c_i n_i σ_i; PrivSyn's allocation, with weights."""
+    cells = [workload.domain.cells(clique) for clique in workload.cliques]
+    return [(c * n) ** (2 / 3) for c, n in zip(workload.costs, cells, strict=True)]
+
+
+def measure_all(
+    session: Session, config: AimConfig, cliques: Sequence[Clique], parts: Sequence[float]
+) -> None:
+    """Measure each clique with its part of the budget; the last takes what rounding has left."""
+    budgets = allocate(session.rho, parts)
+    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):
+        spend = session.remaining if position == len(cliques) else rho
+        scale = config.scale_for(spend, session.door.unit)
+        session.measure(clique, scale=scale, noise=config.noise, round_index=0)

@@ -1,0 +1,112 @@
+"""What a mechanism hands back: the model, every measurement, and a record of each round that bounds can be
+read from.
+
+Public: all of it was released by the door or computed from what was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.model import Fit, Model, Observation
+from understudy.privacy import Charge, Measurement, Selection, Unit
+from understudy.workload import Workload
+
+
+class ZeroCells(Protocol):
+    """Combinations that cannot occur: ``cells`` lists forbidden codes, one row each, in the order of
+    ``clique``.
+    """
+
+    @property
+    def clique(self) -> Clique:
+        """The attributes concerned."""
+        ...
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The forbidden codes, k × len(clique)."""
+        ...
+
+
+class Estimator(Protocol):
+    """Fits a model to noisy marginals; ``understudy.model.fit`` is one."""
+
+    def __call__(
+        self,
+        domain: Domain,
+        observations: Sequence[Observation],
+        *,
+        zeros: Sequence[ZeroCells] = (),
+        start: Model | None = None,
+    ) -> Fit:
+        """Return the fit."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One turn of the loop: what was chosen from what, how it was measured, and what that led to."""
+
+    index: int
+    candidates: tuple[Clique, ...]
+    penalties: tuple[float, ...]
+    """One for each candidate: what was taken off its L1 distance before the weight was applied."""
+    selection: Selection
+    measurement: Measurement
+    change: float
+    """‖M_r(p_t) - M_r(p_{t-1})‖₁ on the chosen marginal."""
+    annealed: bool
+    final: bool
+    size: int
+    """JT-SIZE of the model after the round, in bytes."""
+    seconds: float
+    before: Model | None = field(repr=False)
+    """p_{t-1}, that the candidates were judged by. Kept only while this is some candidate's last round."""
+
+    @property
+    def clique(self) -> Clique:
+        """The marginal that was chosen."""
+        return self.selection.clique
+
+    @property
+    def rho(self) -> Fraction:
+        """What the round cost, exactly."""
+        return self.selection.rho + self.measurement.rho
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A finished run. ``model`` is None for a mechanism that only answers queries."""
+
+    mechanism: str
+    workload: Workload
+    model: Model | None = field(repr=False)
+    measurements: tuple[Measurement, ...] = field(repr=False)
+    rounds: tuple[Round, ...] = field(repr=False)
+    answers: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
+    """Noisy answers to the workload, for a mechanism that has no model; otherwise empty."""
+    zeros: tuple[ZeroCells, ...] = field(repr=False)
+    fit: Fit | None = field(repr=False)
+    unit: Unit
+    private: bool
+    rho: Fraction
+    """What the run was allowed to spend."""
+    charges: tuple[Charge, ...] = field(repr=False)
+    ended: Literal["budget", "time"]
+    most_rounds: int
+    """No run with these settings can have more rounds than this, whatever it finds; bounds share out by it.
+    """
+    seconds: float
+
+    @property
+    def spent(self) -> Fraction:
+        """What the run did spend, exactly."""
+        return sum((charge.rho for charge in self.charges), Fraction(0))

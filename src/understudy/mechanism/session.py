@@ -1,0 +1,190 @@
+"""What all mechanisms share while they run: ask the door, fit a model, tell the listener, write the record.
+
+Sees no counts: it holds a door, and what came out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from time import monotonic
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BudgetError, WorkloadError
+from understudy.mechanism.events import (
+    Estimated,
+    Event,
+    Failed,
+    Finished,
+    Measured,
+    OnEvent,
+    RunStarted,
+    Selected,
+)
+from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.schedule import Step
+from understudy.model import Fit, Model, Observation, fit
+from understudy.privacy import Candidate, Door, Measurement, Selection
+from understudy.privacy.noise import NoiseKind
+from understudy.workload import Workload
+
+LEAST_DEVIATION = 0.1
+"""Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
+
+
+class Session:
+    """One run of one mechanism. ``rho`` is what was left in the door's budget when it began."""
+
+    def __init__(
+        self,
+        name: str,
+        door: Door,
+        workload: Workload,
+        *,
+        zeros: Sequence[ZeroCells] = (),
+        on_event: OnEvent | None = None,
+        estimator: Estimator | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        if workload.domain != door.domain:
+            raise WorkloadError(
+                "The workload was made for another schema than the table's; make it from the same one."
+            )
+        self.name, self.door, self.workload, self.zeros = name, door, workload, tuple(zeros)
+        self.rho: Fraction = door.filter.remaining
+        if self.rho <= 0:
+            raise BudgetError("Nothing is left of the budget; make a door with a new one.")
+        self.measurements: list[Measurement] = []
+        self.rounds: list[Round] = []
+        self.fit: Fit | None = None
+        self._tell: OnEvent = on_event or (lambda event: None)
+        self._estimator: Estimator = estimator or fit
+        self._clock = clock
+        self._began = clock()
+        self._charges_before = len(door.filter.charges)
+
+    @property
+    def domain(self) -> Domain:
+        """The declared domain."""
+        return self.door.domain
+
+    @property
+    def spent(self) -> Fraction:
+        """What this run has spent so far."""
+        return self.rho - self.door.filter.remaining
+
+    @property
+    def remaining(self) -> Fraction:
+        """What this run may still spend."""
+        return self.door.filter.remaining
+
+    def share_with(self, step: Step) -> Fraction:
+        """Return ρ_used / ρ once ``step`` is spent as well."""
+        return (self.spent + step.total) / self.rho
+
+    def record(self, done: Round) -> None:
+        """Keep a round; let go of the models that no candidate's last round needs any more."""
+        self.rounds.append(replace(done, before=_light(done.before)))
+        last = {clique: r.index for r in self.rounds for clique in r.candidates}
+        needed = set(last.values())
+        self.rounds = [
+            r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds
+        ]
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return self._clock() - self._began
+
+    @property
+    def model_cliques(self) -> list[Clique]:
+        """The cliques that the model must hold: those measured, and those with structural zeros."""
+        return list(dict.fromkeys([m.clique for m in self.measurements] + [z.clique for z in self.zeros]))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Announce the run; when it fails, say what stays spent before the error goes on."""
+        self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(self.rho)))
+        try:
+            yield
+        except BaseException as error:
+            self.tell(Failed(self.name, float(self.spent), type(error).__name__))
+            raise
+
+    def tell(self, event: Event) -> None:
+        """Pass an event on to the listener."""
+        self._tell(event)
+
+    def measure(
+        self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int
+    ) -> Measurement:
+        """Measure a marginal through the door and keep it."""
+        found = self.door.measure(clique, sigma=scale, noise=noise)
+        self.measurements.append(found)
+        self.tell(Measured(round_index, found.clique, found.values.size, scale, float(found.rho)))
+        return found
+
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
+        """Choose a candidate through the door."""
+        found = self.door.select(candidates, epsilon=epsilon)
+        self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
+        return found
+
+    def estimate(self, round_index: int) -> Model:
+        """Fit a model to everything measured so far, starting from the last one."""
+        began = self._clock()
+        start = None if self.fit is None else self.fit.model
+        observations = [
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION))
+            for m in self.measurements
+        ]
+        self.fit = self._estimator(self.domain, observations, zeros=self.zeros, start=start)
+        model, seconds = self.fit.model, self._clock() - began
+        self.tell(
+            Estimated(
+                round_index, model.size, self.fit.iterations, self.fit.loss, str(self.fit.reason), seconds
+            )
+        )
+        return model
+
+    def outcome(
+        self,
+        *,
+        ended: Literal["budget", "time"] = "budget",
+        most_rounds: int = 0,
+        answers: Mapping[Clique, NDArray[np.int64]] | None = None,
+    ) -> Outcome:
+        """Close the record."""
+        model = None if self.fit is None else self.fit.model
+        size = 0 if model is None else model.size
+        self.tell(Finished(self.name, len(self.rounds), float(self.spent), size, ended, self.seconds))
+        return Outcome(
+            mechanism=self.name,
+            workload=self.workload,
+            model=model,
+            measurements=tuple(self.measurements),
+            rounds=tuple(self.rounds),
+            answers=dict(answers or {}),
+            zeros=self.zeros,
+            fit=self.fit,
+            unit=self.door.unit,
+            private=self.door.private,
+            rho=self.rho,
+            charges=self.door.filter.charges[self._charges_before :],
+            ended=ended,
+            most_rounds=most_rounds,
+            seconds=self.seconds,
+        )
+
+
+def _light(model: Model | None) -> Model | None:
+    """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
+    if type(model) is not Model:
+        return model
+    return Model(model.domain, model.parameters, model.total, model.zeros)

@@ -1,0 +1,21 @@
+"""How far off the answers may be: bounds on the error of every marginal, and intervals for single counts.
+
+Public: computed from what was released alone, at no further cost in privacy.
+"""
+
+from understudy.uncertainty.bounds import Bound, Marginals, bounds, supported_bound
+from understudy.uncertainty.cells import Intervals, cell_intervals
+from understudy.uncertainty.estimator import Estimate, weighted_average
+from understudy.uncertainty.tables import TableMarginals
+
+__all__ = [
+    "Bound",
+    "Estimate",
+    "Intervals",
+    "Marginals",
+    "TableMarginals",
+    "bounds",
+    "cell_intervals",
+    "supported_bound",
+    "weighted_average",
+]

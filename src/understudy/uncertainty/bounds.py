@@ -1,0 +1,205 @@
+"""Upper bounds on ‖M_r(D) - M_r(D̂)‖₁ for every marginal of a workload's closure, from what was released
+alone.
+
+Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (supported), Theorem 2
+(unsupported).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.errors import UserError
+from understudy.mechanism import Outcome, Round
+from understudy.privacy.scoring import rounded
+from understudy.uncertainty.distance import distance_bound
+from understudy.uncertainty.estimator import weighted_average
+from understudy.uncertainty.tails import Floats, l1_radius
+
+RoundChoice = Literal["paid", "last"]
+
+FINAL_SHARE = 0.8
+"""Share of the failure probability that goes to the final round; all earlier rounds together get the rest."""
+
+
+class Marginals(Protocol):
+    """Anything with marginals: a model, or ``TableMarginals`` of a synthetic table."""
+
+    def marginals(self, cliques: Sequence[Clique]) -> Sequence[NDArray[np.floating] | NDArray[np.integer]]:
+        """Return one array per clique, shaped as the marginal."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """With probability ``confidence``, ‖M_r(D) - M_r(D̂)‖₁ ≤ ``value`` (in records) for this one marginal."""
+
+    clique: Clique
+    kind: Literal["supported", "unsupported"]
+    value: float
+    confidence: float
+    round: int | None
+    """Of an unsupported marginal: the round whose selection the bound rests on."""
+
+
+def bounds(
+    outcome: Outcome,
+    synthetic: Marginals | None = None,
+    *,
+    confidence: float = 0.95,
+    cliques: Iterable[Clique] | None = None,
+    rounds: RoundChoice = "paid",
+) -> dict[Clique, Bound]:
+    """Bound the error of ``synthetic`` (of the model itself by default) on each of ``cliques`` (all of W_+).
+
+    Each bound holds by itself with probability ``confidence``. A marginal that was neither measured nor ever
+    a candidate has none, and is left out. ``rounds="paid"`` may use any round, because it pays for the choice
+    by a union bound; ``"last"`` is the paper's rule, the last round in which the marginal was a candidate,
+    which is not quite proved.
+    """
+    beta = _failure(confidence)
+    other = _other(outcome, synthetic)
+    wanted = list(outcome.workload.closure if cliques is None else cliques)
+    theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, other.marginals(wanted), strict=True)}
+    found = {r: _supported(outcome, r, theirs[r], beta) for r in wanted}
+    missing = [r for r in wanted if found[r] is None]
+    found.update(_unsupported(outcome, missing, theirs, beta, rounds))
+    return {r: bound for r in wanted if (bound := found[r]) is not None}
+
+
+def supported_bound(outcome: Outcome, clique: Clique, values: Floats, confidence: float) -> Bound | None:
+    """Bound the distance of ``values`` to the table's marginal on ``clique``, where a measurement contains
+    it.
+    """
+    return _supported(outcome, clique, values, _failure(confidence))
+
+
+def _supported(outcome: Outcome, clique: Clique, values: Floats, beta: float) -> Bound | None:
+    """Theorem 1: ‖m̂ - y⁺‖₁ + R - ‖y⁻‖₁, since counts are not negative and ‖ȳ - M(D)‖₁ ≤ R."""
+    estimate = weighted_average(outcome.measurements, clique)
+    if estimate is None:
+        return None
+    radius = l1_radius(estimate.terms, estimate.values.size, beta)
+    positive = np.maximum(estimate.values, 0.0)
+    used_up = float((positive - estimate.values).sum())
+    value = float(np.abs(values - positive).sum()) + max(0.0, radius - used_up)
+    return Bound(clique, "supported", value, 1 - beta, None)
+
+
+def _unsupported(
+    outcome: Outcome,
+    cliques: Sequence[Clique],
+    theirs: Mapping[Clique, Floats],
+    beta: float,
+    choice: RoundChoice,
+) -> dict[Clique, Bound]:
+    """Theorem 2, round by round; the least bound wins where several rounds were paid for."""
+    found: dict[Clique, Bound] = {}
+    for r in _last_rounds(outcome, cliques) if choice == "last" else _usable_rounds(outcome, cliques):
+        share = beta if choice == "last" else beta * _round_share(outcome, r.round)
+        for clique, value in _round_bounds(r.round, r.cliques, theirs, share).items():
+            if clique not in found or value < found[clique].value:
+                found[clique] = Bound(clique, "unsupported", value, 1 - beta, r.round.index)
+    return found
+
+
+@dataclass(frozen=True)
+class _Use:
+    round: Round
+    cliques: list[Clique]
+
+
+def _usable_rounds(outcome: Outcome, cliques: Sequence[Clique]) -> list[_Use]:
+    """Every round whose model was kept, with those of ``cliques`` that were candidates then."""
+    uses = [
+        _Use(r, [c for c in cliques if c in set(r.candidates)])
+        for r in outcome.rounds
+        if r.before is not None
+    ]
+    return [use for use in uses if use.cliques]
+
+
+def _last_rounds(outcome: Outcome, cliques: Sequence[Clique]) -> list[_Use]:
+    last = {c: r.index for r in outcome.rounds for c in r.candidates}
+    return [_Use(r, mine) for r in outcome.rounds if (mine := [c for c in cliques if last.get(c) == r.index])]
+
+
+def _round_share(outcome: Outcome, r: Round) -> float:
+    """Return the share of the failure probability that round ``r`` may use; they add up to at most 1."""
+    if r.final:
+        return FINAL_SHARE
+    return (1 - FINAL_SHARE) / outcome.most_rounds
+
+
+def _round_bounds(
+    r: Round, cliques: Sequence[Clique], theirs: Mapping[Clique, Floats], beta: float
+) -> dict[Clique, float]:
+    """w_r E_r ≤ w_{r_t} E_{r_t} + penalties + (2Δ/ε) (log|C_t| + log 1/β₂), then the triangle inequality.
+
+    In the integers that the door used: weights, rounded estimates and rounded penalties are reproduced, not
+    approximated.
+    """
+    if r.before is None:
+        return {}
+    *centres, chosen = [_Centre.of(m) for m in r.before.marginals([*cliques, r.clique])]
+    beta_measure, beta_select = _split(r, beta)
+    weights = {c: int(w) for c, w in zip(r.candidates, r.selection.weights, strict=True)}
+    penalties = {c: round(weights[c] * p) for c, p in zip(r.candidates, r.penalties, strict=True)}
+    furthest = distance_bound(r.measurement, chosen.counts, beta_measure) + chosen.doubt
+    top = weights[r.clique] * furthest - penalties[r.clique]
+    top += r.selection.scale * (log(len(r.candidates)) + log(1 / beta_select))
+    found = {}
+    for clique, centre in zip(cliques, centres, strict=True):
+        if weights[clique] > 0:
+            error = max(0.0, (top + penalties[clique]) / weights[clique])
+            found[clique] = error + float(np.abs(theirs[clique] - centre.counts).sum()) + centre.doubt
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Centre:
+    """A model's marginal as the door rounded it. ``doubt`` counts cells so near a half that a second
+    computation of the same marginal may round them the other way.
+    """
+
+    counts: NDArray[np.int64]
+    doubt: int
+
+    @classmethod
+    def of(cls, marginal: Floats) -> _Centre:
+        apart = np.abs(marginal - np.floor(marginal) - 0.5)
+        return cls(rounded(marginal), int((apart < 1e-6 + 1e-9 * marginal).sum()))
+
+
+def _split(r: Round, beta: float) -> tuple[float, float]:
+    """Share ``beta`` between the measurement and the selection so that the bound is about least.
+
+    Decided by what was public before the selection (a typical candidate, ε and σ), never by what was chosen.
+    """
+    spread = r.measurement.scale * sqrt(float(np.median([abs(p) for p in r.penalties])) / r.measurement.scale)
+    per_nat = r.selection.scale / max(int(r.selection.weights.max()), 1)
+    shares = np.linspace(0.02, 0.98, 49)
+    cost = spread * np.sqrt(2 * np.log(1 / (shares * beta))) + per_nat * np.log(1 / ((1 - shares) * beta))
+    share = float(shares[np.argmin(cost)])
+    return share * beta, (1 - share) * beta
+
+
+def _other(outcome: Outcome, synthetic: Marginals | None) -> Marginals:
+    if synthetic is not None:
+        return synthetic
+    if outcome.model is None:
+        raise UserError(f"{outcome.mechanism} has no model; pass what should be compared with the table.")
+    return outcome.model
+
+
+def _failure(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence}.")
+    return 1 - confidence
