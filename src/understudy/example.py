@@ -1,4 +1,4 @@
-"""The example table: people admitted to a hospital that does not exist, made up by a formula with a fixed seed.
+"""The example table: people admitted to a hospital that does not exist, made up with a fixed seed.
 
 Public: no row describes anybody. Its schema, written by hand, is ``example.toml`` beside this file.
 """
@@ -53,7 +53,7 @@ PAY = np.array([31_000, 27_000, 33_000, 29_000, 26_000, 21_000, 52_000, 6_000, 1
 
 
 def people(rows: int = ROWS, seed: int = SEED) -> pa.Table:
-    """Return ``rows`` made-up people in 12 columns that depend on one another; a seed always gives the same table."""
+    """Return ``rows`` made-up people in 12 dependent columns; a seed always gives the same table."""
     rng = np.random.default_rng(seed)
     age = _ages(rows, rng)
     female = rng.random(rows) < 0.5 + 0.0015 * (age - 40)
@@ -108,14 +108,14 @@ def _ages(rows: int, rng: Rng) -> Ints:
 def _education(age: Ints, region: Ints, rng: Rng) -> Ints:
     level = rng.normal(2.6 + 0.5 * (region == 4) - 0.018 * np.maximum(age - 45, 0), 1.2)
     reachable = np.select([age < 7, age < 12, age < 18, age < 22], [0, 1, 2, 3], 5)
-    return np.clip(np.rint(level), 0, reachable).astype(np.int64)
+    return np.asarray(np.clip(np.rint(level), 0, reachable), dtype=np.int64)
 
 
 def _marital(age: Ints, female: Bools, rng: Rng) -> Ints:
     adult = np.clip((age - 18) / 25, 0, 1)
     widowed = np.clip((age - 55) / 45, 0, 1) ** 2 * np.where(female, 1.1, 0.5)
     weights = np.stack([1.05 - 0.85 * adult, 0.75 * adult, 0.2 * adult, widowed], axis=1)
-    return np.where(age < 18, 0, _pick(weights, rng))
+    return np.asarray(np.where(age < 18, 0, _pick(weights, rng)), dtype=np.int64)
 
 
 def _occupation(age: Ints, education: Ints, rng: Rng) -> tuple[Ints, Bools]:
@@ -136,7 +136,8 @@ def _hours(works: Bools, female: Bools, marital: Ints, rng: Rng) -> Ints:
 def _income(age: Ints, education: Ints, occupation: Ints, region: Ints, rng: Rng) -> Floats:
     base = PAY[occupation] * (1 + 0.12 * education + 0.1 * (region == 4))
     career = 1 + 0.012 * np.clip(age - 22, 0, 30)
-    return np.round(np.clip(base * career * rng.lognormal(0, 0.28, len(age)), 0, 249_999), 2)
+    income = np.clip(base * career * rng.lognormal(0, 0.28, len(age)), 0, 249_999)
+    return np.asarray(np.round(income, 2), dtype=np.float64)
 
 
 def _stay(age: Ints, female: Bools, income: Floats, rng: Rng) -> dict[str, pa.Array]:

@@ -5,6 +5,7 @@ Encoding, drafting and checking see private rows; drafting and checking are not 
 
 from understudy.schema.check import Misfit, check
 from understudy.schema.column import Column
+from understudy.schema.declaration import json_schema
 from understudy.schema.draft import draft_schema
 from understudy.schema.load import load_schema, parse_schema
 from understudy.schema.problems import Problem, SchemaFileError
@@ -20,6 +21,7 @@ __all__ = [
     "Zeros",
     "check",
     "draft_schema",
+    "json_schema",
     "load_schema",
     "parse_schema",
     "require_reviewed",

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -46,11 +47,15 @@ class Scale(ABC):
 
 @dataclass(frozen=True)
 class Continuous(Scale):
-    """Real numbers as they are."""
+    """Real numbers as they are, in the precision of their type."""
 
     def read(self, array: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read numbers, never raising on a value."""
-        return numbers_of(array, nulls)
+        read = numbers_of(array, nulls)
+        if not pa.types.is_float32(self.type):
+            return read
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, so out of range: as it should be
+            return Values(read.numbers.astype(np.float32).astype(np.float64), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
         """Return the numbers in their own type."""
@@ -135,7 +140,8 @@ class Moments(Scale):
 
     def show(self, number: float) -> str:
         """Spell a moment."""
-        moment = datetime.fromtimestamp(int(number) * self.grain, tz=UTC).replace(tzinfo=None)
+        zone = ZoneInfo(self.timezone) if self.timezone else UTC
+        moment = datetime.fromtimestamp(int(number) * self.grain, tz=zone).replace(tzinfo=None)
         return moment.date().isoformat() if self.grain == DAY else moment.isoformat(sep=" ")
 
 

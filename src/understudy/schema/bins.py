@@ -48,6 +48,14 @@ class WholeBins:
         return cls.starting([low - (-i * span // count) for i in range(count)], high)
 
     @classmethod
+    def even(cls, low: int, high: int, bins: int) -> WholeBins:
+        """Split as a continuous range would be: edges at equal distances, the last value in the last bin."""
+        span = high - low
+        if span < bins:
+            return cls.equal(low, high, bins)
+        return cls.starting([low - (-i * span // bins) for i in range(bins)], high)
+
+    @classmethod
     def starting(cls, starts: Sequence[int], high: int) -> WholeBins:
         """Bins that start at ``starts`` and end just before the next; the last ends with ``high``."""
         first = np.asarray(starts, dtype=np.int64)
@@ -78,7 +86,13 @@ class RealBins:
     @classmethod
     def equal(cls, low: float, high: float, bins: int, single: bool = False) -> RealBins:
         """Split [low, high] into ``bins`` bins of equal width."""
-        return cls(np.linspace(low, high, bins + 1), single)
+        return cls.between(np.linspace(low, high, bins + 1).tolist(), single)
+
+    @classmethod
+    def between(cls, edges: Sequence[float], single: bool = False) -> RealBins:
+        """Bins between ``edges``, which are rounded to float32 when that is the column's type."""
+        exact = np.asarray(edges, dtype=np.float64)
+        return cls(exact.astype(np.float32).astype(np.float64) if single else exact, single)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -87,22 +101,14 @@ class RealBins:
 
     @property
     def lowest(self) -> NDArray[np.float64]:
-        """The smallest number of each bin that the column's type can hold."""
-        return self._inside(self.edges[:-1], np.inf)
+        """The smallest number of each bin."""
+        return self.edges[:-1]
 
     @property
     def highest(self) -> NDArray[np.float64]:
         """The largest number of each bin that the column's type can hold."""
-        last = self._inside(self.edges[-1:], -np.inf)
-        below = np.nextafter(self.edges[1:-1], -np.inf)
-        return np.append(self._inside(below, -np.inf), last)
-
-    def _inside(self, bound: NDArray[np.float64], towards: float) -> NDArray[np.float64]:
-        if not self.single:
-            return bound
-        near = bound.astype(np.float32)
-        outside = near < bound if towards > 0 else near > bound
-        return np.where(outside, np.nextafter(near, np.float32(towards)), near).astype(np.float64)
+        inner = self.edges[1:-1].astype(np.float32) if self.single else self.edges[1:-1]
+        return np.append(np.nextafter(inner, inner.dtype.type(-np.inf)), self.edges[-1]).astype(np.float64)
 
     def find(self, numbers: Numbers) -> NDArray[np.int32]:
         """Return the bin of each number; numbers outside get the nearest bin."""

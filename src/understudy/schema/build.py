@@ -188,7 +188,8 @@ def _bins(declared: Ranged, scale: Scale) -> Bins:
     width = getattr(declared, "width", None)
     if width is not None and isinstance(scale, Moments):
         return _width(declared, scale, width, int(low), int(high))
-    return WholeBins.equal(int(low), int(high), declared.bins or d.DEFAULT_BINS)
+    split = WholeBins.even if isinstance(scale, Decimals) else WholeBins.equal
+    return split(int(low), int(high), declared.bins or d.DEFAULT_BINS)
 
 
 def _bounds(declared: Ranged, scale: Scale) -> tuple[float, float]:
@@ -238,8 +239,10 @@ def _limit(scale: Scale) -> int:
 
 
 def _check_real(bins: RealBins, key: str) -> RealBins:
-    if (bins.lowest > bins.highest).any() or (np.diff(bins.edges) <= 0).any():
-        raise Wrong("the bins are finer than the numbers that the type can hold; use fewer bins.", key)
+    if (np.diff(bins.edges) <= 0).any() or not np.isfinite(bins.edges).all():
+        raise Wrong(
+            "the bins are finer or wider than what the type can hold; use fewer bins or closer bounds.", key
+        )
     return bins
 
 
@@ -258,9 +261,7 @@ def _edges(declared: Ranged, scale: Scale) -> Bins:
     if any(low >= high for low, high in pairwise(numbers)):
         raise Wrong("edges must rise, each one above the one before.", "edges")
     if _continuous(scale):
-        return _check_real(
-            RealBins(np.array(numbers, dtype=np.float64), pa.types.is_float32(scale.type)), "edges"
-        )
+        return _check_real(RealBins.between(numbers, pa.types.is_float32(scale.type)), "edges")
     return WholeBins.starting([int(number) for number in numbers[:-1]], int(numbers[-1]))
 
 

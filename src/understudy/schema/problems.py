@@ -60,7 +60,10 @@ _MODELS: tuple[type[d.Declared], ...] = (
     d.Date,
     d.DateTime,
 )
-FIELDS = {kind: tuple(model.model_fields) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
+FIELDS = {
+    kind: tuple(dict.fromkeys(["kind", *model.model_fields]))
+    for kind, model in zip(d.KINDS, _MODELS, strict=True)
+}
 SECTIONS = {
     "table": tuple(d.Table.model_fields),
     "zeros": tuple(d.ZerosDeclaration.model_fields),
@@ -74,9 +77,16 @@ def from_pydantic(errors: Iterable[ErrorDetails], raw: Any, locate: Locate) -> l
     for error in errors:
         path, kind = _setting(tuple(error["loc"]))
         column = str(path[1]) if path[:1] == ("columns",) and len(path) > 1 else None
-        problem = Problem(_message(error, path, kind, raw), column, locate(path))
-        found.setdefault(path, problem)
+        if error["type"] == "missing" and _misspelled(raw, path, kind):
+            continue  # the misspelled key is a problem of its own, and says so
+        found.setdefault(path, Problem(_message(error, path, kind, raw), column, locate(path)))
     return list(found.values())
+
+
+def _misspelled(raw: Any, path: Path, kind: str | None) -> bool:
+    given = _at(raw, path[:-1])
+    spare = [key for key in given if key not in FIELDS.get(kind or "", ())] if isinstance(given, dict) else []
+    return did_you_mean(str(path[-1]), spare) != ""
 
 
 def _setting(loc: Path) -> tuple[Path, str | None]:

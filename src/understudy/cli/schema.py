@@ -1,0 +1,169 @@
+"""``understudy schema``: draft, check and show the declaration of a table.
+
+Draft and check read the table and are not private; they say so on screen. Show reads the schema file alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from understudy.errors import UserError
+from understudy.schema import Column, Misfit, Schema, check, draft_schema, json_schema, load_schema
+
+NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and writes with the table."
+
+
+@click.group()
+def schema() -> None:
+    """Declare what a table may contain: draft, check, show."""
+
+
+@schema.command("draft")
+@click.argument("data")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen."
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def draft_command(data: str, output: Path | None, force: bool) -> None:
+    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet). Not private."""
+    if output is not None and output.exists() and not force:
+        raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
+    text = draft_schema(data)
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+    click.echo(_drafted(text, output), err=True)
+
+
+def _drafted(text: str, output: Path | None) -> str:
+    marks = sum("REVIEW" in line for line in text.splitlines()) - 1  # one is in the preface
+    where = "The draft above" if output is None else f"{output}"
+    return (
+        f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
+        f"Go through its {marks} lines marked REVIEW, then set draft = false."
+    )
+
+
+@schema.command("check")
+@click.argument("data")
+@click.option("-s", "--schema", "path", required=True, help="The schema file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_command(data: str, path: str, as_json: bool) -> None:
+    """Count what in DATA (CSV or Parquet) does not fit the schema. Not private."""
+    misfits = check(data, load_schema(path))
+    if as_json:
+        click.echo(
+            json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2)
+        )
+        return
+    click.echo(NOT_PRIVATE, err=True)
+    if not misfits:
+        click.echo("Every value fits.")
+        return
+    Console().print(_misfit_table(misfits))
+    click.echo("None of these stops a private run: each value goes where the last column says.")
+
+
+def _misfit_table(misfits: list[Misfit]) -> Table:
+    table = Table(title="What does not fit (exact counts, not private)")
+    for heading in ("column", "line", "what is wrong", "rows", "goes to"):
+        table.add_column(heading, justify="right" if heading in ("line", "rows") else "left", overflow="fold")
+    for m in misfits:
+        rows = f"{m.rows:,} of {m.total:,}"
+        table.add_row(escape(m.column), str(m.line or ""), escape(m.problem), rows, escape(m.goes_to))
+    return table
+
+
+@schema.command("show")
+@click.argument("path", metavar="SCHEMA")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show_command(path: str, as_json: bool) -> None:
+    """Show the columns, codes and impossible combinations that SCHEMA declares."""
+    loaded = load_schema(path)
+    if as_json:
+        click.echo(json.dumps(describe(loaded), indent=2))
+    else:
+        show(loaded, Console())
+
+
+@schema.command("json-schema")
+def json_schema_command() -> None:
+    """Print the JSON Schema of schema files, for editors that complete and check TOML."""
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+def describe(schema: Schema) -> dict[str, Any]:
+    """Return what a schema declares, ready for JSON."""
+    return {
+        "draft": schema.draft,
+        "columns": [_column(column) for column in schema.columns],
+        "zeros": [
+            {
+                "columns": list(z.clique),
+                "rule": z.rule,
+                "forbidden": len(z.cells),
+                "undecided": list(z.undecided),
+            }
+            for z in schema.zeros
+        ],
+        "cells": schema.domain.cells(),
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "type": str(column.type),
+        "size": column.size,
+        "nullable": column.nullable,
+        "invalid": column.places.invalid,
+        "labels": list(column.labels),
+    }
+
+
+def show(schema: Schema, console: Console) -> None:
+    """Print a schema as tables."""
+    title = escape(schema.table.name or schema.source) + (" (DRAFT, not reviewed)" if schema.draft else "")
+    table = Table(title=title)
+    for heading in ("column", "kind", "codes", "first … last", "missing", "does not fit"):
+        table.add_column(heading, justify="right" if heading == "codes" else "left", overflow="fold")
+    for column in schema.columns:
+        table.add_row(
+            escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column)
+        )
+    console.print(table)
+    _show_zeros(schema, console)
+
+
+def _span(column: Column) -> str:
+    labels = column.ordinary_labels()
+    return ", ".join(labels) if len(", ".join(labels)) <= 30 else f"{labels[0]} … {labels[-1]}"
+
+
+def _places(column: Column) -> tuple[str, str]:
+    counted = f"as {column.other_label}"
+    missing = "null" if column.nullable else counted
+    invalid = {"clamp": "nearest bin", "null": "null"}.get(column.places.invalid, counted)
+    return escape(missing), escape(invalid)
+
+
+def _show_zeros(schema: Schema, console: Console) -> None:
+    for zero in schema.zeros:
+        cells = schema.domain.cells(zero.clique)
+        console.print(
+            escape(f"Impossible: {zero.rule}: {len(zero.cells):,} of {cells:,} combinations"), highlight=False
+        )
+        for name in zero.undecided:
+            console.print(
+                escape(f'  but a bin of "{name}" lies on both sides and stays possible'), highlight=False
+            )
