@@ -1,0 +1,104 @@
+"""Whatever the configuration, a run spends its whole budget and never more, and its record says on what."""
+
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from understudy.domain import Domain
+from understudy.errors import BudgetError
+from understudy.mechanism import MECHANISMS, mechanism
+from understudy.privacy import Unit
+from understudy.workload import Workload
+
+from .conftest import SMALL, MakeDoor
+
+LAST_UNIT = Fraction(1, 2**50)
+"""A float scale can be off by one unit in its last place, so this share of the budget may stay unspent."""
+
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "rounds": st.integers(4, 40),
+        "alpha": st.sampled_from([0.1, 0.5, 0.9, 0.99]),
+        "noise": st.sampled_from(["gaussian", "laplace"]),
+        "initial": st.sampled_from(["independent", "uniform"]),
+        "candidates": st.sampled_from(["closure", "workload"]),
+        "criterion": st.sampled_from(["aim", "mwem"]),
+        "adaptive": st.booleans(),
+        "max_size": st.sampled_from([400, 2000, 10**6]),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(sorted(MECHANISMS)),
+    options=options,
+    rho=st.fractions(min_value=Fraction(1, 10**4), max_value=50),
+    unit=st.sampled_from(list(Unit)),
+    rows=st.sampled_from([0, 1, 50, 500]),
+    seed=st.integers(0, 3),
+)
+def test_the_whole_budget_and_never_more(
+    *,
+    make_door: MakeDoor,
+    name: str,
+    options: dict[str, object],
+    rho: Fraction,
+    unit: Unit,
+    rows: int,
+    seed: int,
+) -> None:
+    door = make_door(rho=rho, unit=unit, rows=rows, seed=seed)
+    workload = Workload.of(SMALL, [(["a", "b"], 1), (["b", "c"], 3), (["d"], 0.5)])
+    outcome = mechanism(name, **options).run(door, workload)
+    assert rho * (1 - LAST_UNIT) <= door.filter.spent <= rho
+    assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
+    assert (
+        sum((m.rho for m in outcome.measurements), Fraction(0))
+        + sum((r.selection.rho for r in outcome.rounds), Fraction(0))
+        == outcome.spent
+    )
+    assert outcome.rho == rho
+    assert len(outcome.rounds) <= outcome.most_rounds or not outcome.rounds
+    if outcome.model is not None:
+        for marginal in outcome.model.marginals(workload.closure):
+            assert np.isfinite(marginal).all()
+            assert (marginal >= 0).all()
+        assert isfinite(outcome.model.total)
+
+
+def test_a_door_partly_spent_leaves_the_rest(make_door: MakeDoor) -> None:
+    door = make_door(rho=1)
+    door.measure(("a",), sigma=1.0)
+    outcome = mechanism("aim").run(door, Workload.all_kway(SMALL, 2))
+    assert outcome.rho == Fraction(1, 2)
+    assert Fraction(1) * (1 - LAST_UNIT) <= door.filter.spent <= 1
+    assert outcome.spent <= Fraction(1, 2)
+
+
+def test_a_door_without_budget_is_refused(make_door: MakeDoor) -> None:
+    door = make_door(rho=Fraction(1, 2))
+    door.measure(("a",), sigma=1.0)
+    with pytest.raises(BudgetError, match="Nothing is left"):
+        mechanism("aim").run(door, Workload.all_kway(SMALL, 2))
+
+
+@pytest.mark.parametrize("epsilon_like", [Fraction(1, 10**9), Fraction(10**4)])
+def test_extreme_budgets_stay_finite(make_door: MakeDoor, epsilon_like: Fraction) -> None:
+    outcome = mechanism("aim", rounds=12).run(make_door(rho=epsilon_like), Workload.all_kway(SMALL, 2))
+    assert outcome.model is not None
+    assert all(np.isfinite(m).all() for m in outcome.model.marginals(outcome.workload.closure))
+
+
+def test_one_attribute(make_door: MakeDoor) -> None:
+    domain = Domain.of({"only": 5})
+    for name in MECHANISMS:
+        door = make_door(domain=domain)
+        outcome = mechanism(name).run(door, Workload.all_kway(domain, 3))
+        assert door.filter.spent <= door.filter.rho
+        assert all(m.clique in ((), ("only",)) for m in outcome.measurements)
