@@ -115,7 +115,7 @@ def build(spec: dict[str, Any]) -> Schema | None:
         raise
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(columns(), st.integers(0, 2**32))
 def test_decode_then_encode_gives_the_codes_back(spec: dict[str, Any], seed: int) -> None:
     schema = build(spec)
@@ -237,7 +237,7 @@ def arrays(draw: st.DrawFn) -> pa.Array:
     return make()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(arrays(), st.sampled_from(list(KINDS)))
 def test_any_value_gets_a_code_and_no_row_affects_another(array: pa.Array, name: str) -> None:
     column = ALL[name]

@@ -92,7 +92,8 @@ class RealBins:
     def between(cls, edges: Sequence[float], single: bool = False) -> RealBins:
         """Bins between ``edges``, which are rounded to float32 when that is the column's type."""
         exact = np.asarray(edges, dtype=np.float64)
-        return cls(exact.astype(np.float32).astype(np.float64) if single else exact, single)
+        with np.errstate(over="ignore"):  # an edge beyond float32 becomes infinite, which is refused later
+            return cls(exact.astype(np.float32).astype(np.float64) if single else exact, single)
 
     @property
     def bounds(self) -> tuple[float, float]:

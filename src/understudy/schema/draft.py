@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -66,11 +67,21 @@ def _look(opened: Opened, field: pa.Field) -> Seen:
         pa.types.is_integer(field.type) or pa.types.is_decimal(field.type) or pa.types.is_temporal(field.type)
     )
     finite = f"FILTER (isfinite({name}))" if pa.types.is_floating(field.type) else ""
-    extremes = f"min({name}) {finite}, max({name}) {finite}" if ordered or finite else "NULL, NULL"
+    micros = _cast(field.type)
+    extremes = (
+        f"(min({name}) {finite}){micros}, (max({name}) {finite}){micros}"
+        if ordered or finite
+        else "NULL, NULL"
+    )
     present = f"count({name}) FILTER (NOT isnan({name}))" if finite else f"count({name})"
     query = f"SELECT count(*), count(*) - {present}, approx_count_distinct({name}), {extremes} FROM {VIEW}"
     [(rows, missing, distinct, low, high)] = opened.ask(query)
     return Seen(field.name, field.type, rows, missing, distinct, low, high)
+
+
+def _cast(kind: pa.DataType) -> str:
+    """Moments are looked at in microseconds, which Python can hold."""
+    return "::TIMESTAMP" if pa.types.is_timestamp(kind) and kind.tz is None else ""
 
 
 def _sql_name(name: str) -> str:
@@ -200,7 +211,7 @@ def _within(kind: pa.DataType, low: int, high: int) -> tuple[int, int]:
 def _middle(opened: Opened, seen: Seen) -> Any:
     """Return the median, as a value that occurs."""
     name = _sql_name(seen.name)
-    [(middle,)] = opened.ask(f"SELECT quantile_disc({name}, 0.5) FROM {VIEW}")
+    [(middle,)] = opened.ask(f"SELECT quantile_disc({name}, 0.5){_cast(seen.type)} FROM {VIEW}")
     return middle
 
 
@@ -285,7 +296,7 @@ def _datetime(opened: Opened, seen: Seen) -> list[str] | str:
     form = _format(opened.datetime_format)
     if isinstance(form, str):
         return _left_out(seen, form)
-    first, last = _whole_months(_day(seen.low), _day(seen.high))
+    first, last = _whole_months(_day(seen.low, seen.type.tz), _day(seen.high, seen.type.tz))
     zone = [] if seen.type.tz is None else [f"timezone = {_quote(seen.type.tz)}"]
     unit = [] if form or seen.type.unit == "us" else [f'type = "timestamp[{seen.type.unit}]"']
     clock = "23:59:00" if form and "%S" not in form[0] else "23:59:59"
@@ -296,7 +307,7 @@ def _datetime(opened: Opened, seen: Seen) -> list[str] | str:
         *zone,
         *_bounds(f"{first.isoformat()}T00:00:00", f"{last.isoformat()}T{clock}"),
         f"width = {_quote(_width((last - first).days))}",
-        *_place(seen, f"{_day(_middle(opened, seen)).isoformat()}T00:00:00"),
+        *_place(seen, f"{_day(_middle(opened, seen), seen.type.tz).isoformat()}T00:00:00"),
     ]
 
 
@@ -311,8 +322,11 @@ def _format(form: str | None) -> list[str] | str:
     return [f"format = {_quote(form)}  # REVIEW: how the file seems to spell it"]
 
 
-def _day(moment: Any) -> date:
-    return moment.date() if isinstance(moment, datetime) else moment
+def _day(moment: Any, zone: str | None = None) -> date:
+    """Return the day of a moment, on the clocks of ``zone``."""
+    if not isinstance(moment, datetime):
+        return cast(date, moment)
+    return (moment.astimezone(ZoneInfo(zone)) if zone else moment).date()
 
 
 def _whole_months(first: date, last: date) -> tuple[date, date]:

@@ -32,11 +32,16 @@ class Opened:
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over ``VIEW``."""
-        return list(self.connection.execute(query).fetchall())
+        answer: pa.Table = self.connection.sql(query).to_arrow_table()
+        return list(zip(*(column.to_pylist() for column in answer.columns), strict=True))
 
 
 _DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\\t", ".tsv.gz": "\\t"}
 _PARQUET = (".parquet", ".pq")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _is_parquet(path: str) -> bool:
@@ -47,7 +52,7 @@ def _reader(path: str, options: str) -> str:
     """Return the DuckDB call that reads ``path``; the ending of its name says what a file is."""
     if not (Path(path).is_file() or glob(path, recursive=True)):
         raise SourceError(f"There is no file {path}.")
-    name = "'" + (escape(path) if Path(path).is_file() else path).replace("'", "''") + "'"
+    name = _literal(escape(path) if Path(path).is_file() else path)
     if _is_parquet(path):
         return f"read_parquet({name}, hive_partitioning = false)"
     delimiter = next((mark for ending, mark in _DELIMITERS.items() if path.lower().endswith(ending)), None)
@@ -77,10 +82,10 @@ def _open_file(connection: duckdb.DuckDBPyConnection, path: str) -> Opened:
     types = empty.schema
     if _is_parquet(path):
         return Opened(connection, types)
-    query = "SELECT DateFormat, TimestampFormat FROM sniff_csv(?, sample_size=-1)"
     one = path if Path(path).is_file() else sorted(glob(path, recursive=True))[0]
-    formats = connection.execute(query, [one]).fetchone() or (None, None)
-    return Opened(connection, types, formats[0], formats[1])
+    sniffed = f"SELECT DateFormat, TimestampFormat FROM sniff_csv({_literal(one)}, sample_size = -1)"
+    [(days, moments)] = Opened(connection, types).ask(sniffed)
+    return Opened(connection, types, days, moments)
 
 
 def read_batches(path: str | Path) -> Iterator[pa.RecordBatch]:

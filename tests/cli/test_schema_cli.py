@@ -1,0 +1,104 @@
+"""The schema commands and the demo: help for each, messages without tracebacks, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from understudy import example
+from understudy.cli import main
+from understudy.schema import load_schema
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    assert run("demo", "--folder", tmp_path).exit_code == 0
+    return tmp_path
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = []
+    for name, command in group.commands.items():
+        found.append((*path, name))
+        if isinstance(command, click.Group):
+            found += commands(command, (*path, name))
+    return found
+
+
+@pytest.mark.parametrize("path", commands(main), ids=" ".join)
+def test_every_command_has_help(path: tuple[str, ...]) -> None:
+    result = run(*path, "--help")
+    assert result.exit_code == 0
+    assert len(result.output.split("\n\n")[1].strip()) > 20
+
+
+def test_demo_writes_files_and_does_not_pretend(tmp_path: Path) -> None:
+    result = run("demo", "--folder", tmp_path / "new")
+    assert result.exit_code == 0
+    assert "20,000 made-up people" in result.output
+    assert load_schema(tmp_path / "new" / "people.toml").domain == example.schema().domain
+
+
+def test_draft_says_what_it_did_on_screen_and_keeps_a_review(folder: Path) -> None:
+    draft = folder / "draft.toml"
+    result = run("schema", "draft", folder / "people.csv", "-o", draft)
+    assert result.exit_code == 0
+    assert "looking at the data" in result.stderr
+    assert "REVIEW" in result.stderr
+    assert load_schema(draft).draft
+    again = run("schema", "draft", folder / "people.csv", "-o", draft)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert run("schema", "draft", folder / "people.csv", "-o", draft, "--force").exit_code == 0
+
+
+def test_check_is_marked_not_private(folder: Path) -> None:
+    result = run("schema", "check", folder / "people.csv", "-s", folder / "people.toml")
+    assert result.exit_code == 0
+    assert "Not private" in result.stderr
+    assert "Every value fits." in result.stdout
+    narrow = folder / "narrow.toml"
+    narrow.write_text(
+        (folder / "people.toml")
+        .read_text()
+        .replace("max = 99", "max = 59")
+        .replace("bins = 25 ", "bins = 15 ")
+    )
+    result = run("schema", "check", folder / "people.csv", "-s", narrow, "--json")
+    answer = json.loads(result.stdout)
+    assert answer["private"] is False
+    assert [(m["column"], m["problem"]) for m in answer["misfits"]] == [("age", "above max")]
+    assert "above max" in run("schema", "check", folder / "people.csv", "-s", narrow).stdout
+
+
+def test_show(folder: Path) -> None:
+    shown = run("schema", "show", folder / "people.toml").stdout
+    assert "Abroad" in shown
+    assert "Impossible: when age < 16" in shown
+    answer = json.loads(run("schema", "show", folder / "people.toml", "--json").stdout)
+    assert [column["size"] for column in answer["columns"]] == list(example.schema().domain.sizes)
+    assert answer["zeros"][0]["forbidden"] == 12
+    assert answer["draft"] is False
+
+
+def test_mistakes_are_messages(folder: Path) -> None:
+    broken = folder / "broken.toml"
+    broken.write_text('[columns.age]\nkind = "integer"\nmni = 3\nmax = 4\nnullable = true\n')
+    result = run("schema", "show", broken)
+    assert result.exit_code == 1
+    assert 'line 3, column "age"' in result.stderr
+    assert 'Did you mean "min"?' in result.stderr
+    assert "Traceback" not in result.output
+    assert "no file" in run("schema", "draft", folder / "none.csv").stderr
+
+
+def test_json_schema_is_printed() -> None:
+    assert json.loads(run("schema", "json-schema").stdout)["title"] == "Understudy schema"

@@ -1,0 +1,157 @@
+"""Drafting and checking: both look at the data, both say so, and what they write fits what they saw."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+from understudy.errors import SourceError
+from understudy.schema import Misfit, check, draft_schema, parse_schema
+
+ROWS = 300
+
+
+def table() -> pa.Table:
+    """A table with a column for each thing that a draft must recognise."""
+    rng = np.random.default_rng(3)
+    names = [f"person {i}" for i in range(ROWS)]
+    return pa.table(
+        {
+            "id": pa.array(range(1000, 1000 + ROWS)),
+            "name": names,
+            "small": pa.array(rng.integers(1, 6, ROWS), pa.int16()),
+            "age": rng.integers(17, 91, ROWS),
+            'the "sex"': pa.array(["f", "m", None] * 100).dictionary_encode(),
+            "town": [f"town {i}" for i in rng.integers(0, 120, ROWS)],
+            "price": np.round(rng.uniform(3, 80, ROWS), 2),
+            "exact": pa.array(
+                [Decimal(int(i)) / 100 for i in rng.integers(0, 9999, ROWS)], pa.decimal128(9, 2)
+            ),
+            "ratio": pa.array([float("nan"), float("inf"), *rng.normal(size=ROWS - 2)]),
+            "single": pa.array(rng.normal(size=ROWS), pa.float32()),
+            "flag": pa.array([True, False, None] * 100),
+            "day": pa.array([dt.date(2020, 2, 3) + dt.timedelta(days=int(i)) for i in range(ROWS)]),
+            "at": pa.array(
+                [dt.datetime(2020, 2, 3, 1, 2, i % 60) for i in range(ROWS)], pa.timestamp("ms", "UTC")
+            ),
+            "empty": pa.nulls(ROWS, pa.string()),
+            "nested": pa.array([[1]] * ROWS),
+        }
+    )
+
+
+def test_a_draft_of_a_table_loads_fits_and_keeps_every_type() -> None:
+    data = table()
+    text = draft_schema(data)
+    schema = parse_schema(text)
+    assert schema.draft
+    assert [c.name for c in schema.columns] == [
+        n for n in data.column_names if n not in ("id", "name", "empty", "nested")
+    ]
+    assert [m for m in check(data, schema) if m.column != "ratio" and m.problem != "not listed"] == []
+    back = schema.decode(schema.encode(data), np.random.default_rng(0))
+    for name in schema.domain:
+        assert back.schema.field(name).type == data.schema.field(name).type, name
+        nan_is_null = data.column(name).is_null(nan_is_null=True)
+        assert back.column(name).is_null().equals(nan_is_null), name
+
+
+def test_every_line_that_was_read_from_the_data_is_marked() -> None:
+    text = draft_schema(table())
+    assert text.startswith("# DRAFT. This schema was written by looking at the data itself.")
+    for line in text.splitlines():
+        if line.startswith(("min", "max", "values", "other", "nullable", "draft", "decimals")):
+            assert "# REVIEW:" in line
+    for name in ("id", "name", "empty", "nested"):
+        assert f"# [columns.{name}]" in text
+
+
+def test_bounds_are_rounded_outward_so_that_extremes_are_not_shown() -> None:
+    declared = tomllib.loads(draft_schema(pa.table({"a": list(range(173, 911, 7)) * 3})))["columns"]["a"]
+    assert (declared["min"], declared["max"]) == (150, 950)
+
+
+def test_a_csv_with_its_own_date_format_fits_its_draft(tmp_path: Path) -> None:
+    file = tmp_path / "a file's.csv"
+    file.write_text(
+        "d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50))
+    )
+    schema = parse_schema(draft_schema(file))
+    assert check(file, schema) == []
+    codes = schema.encode(csv.read_csv(file))
+    back = schema.decode(codes, np.random.default_rng(0))
+    assert back.column("d")[0].as_py().count("/") == 2
+    assert schema["z"].kind == "categorical"  # 01 is a code, not the number 1
+
+
+def test_parquet_globs(tmp_path: Path) -> None:
+    for i in range(2):
+        pq.write_table(table().select(["age", "day"]).slice(i * 100, 100), tmp_path / f"part{i}.parquet")
+    schema = parse_schema(draft_schema(tmp_path / "part*.parquet"))
+    assert check(str(tmp_path / "part*.parquet"), schema) == []
+
+
+def test_check_counts_what_does_not_fit_and_says_where_it_goes() -> None:
+    schema = parse_schema(
+        """[columns.age]
+kind = "integer"
+min = 0
+max = 99
+other = 40
+[columns.sex]
+kind = "categorical"
+values = ["f", "m"]
+nullable = true
+[[zeros]]
+never = 'age < 10 and sex = "m"'
+""".replace("max = 99", "max = 99\nbins = 10")
+    )
+    data = pa.table({"age": ["5", "120", "-1", "x", None, "3.5"], "sex": ["m", "f", "f", "x", None, "?"]})
+    found = {(m.column, m.problem): (m.rows, m.goes_to, m.line) for m in check(data, schema)}
+    assert found == {
+        ("age", "above max"): (1, "the nearest bin", 1),
+        ("age", "below min"): (1, "the nearest bin", 1),
+        ("age", "not readable as this kind"): (1, "40 to 49", 1),
+        ("age", "missing"): (1, "40 to 49", 1),
+        ("age", "not a whole number"): (1, "the nearest bin", 1),
+        ("sex", "not listed"): (2, "null", 7),
+        ("age, sex", 'declared impossible: never age < 10 and sex = "m"'): (
+            1,
+            "stays, but is never generated",
+            None,
+        ),
+    }
+    assert check(data.to_batches(max_chunksize=2), schema) == check(data, schema)
+    assert all(isinstance(m, Misfit) and m.total == 6 for m in check(data, schema))
+    assert check(data.slice(0, 0), schema) == []
+
+
+def test_lines_of_a_csv_that_are_short_or_long_do_not_stop_a_check(tmp_path: Path) -> None:
+    file = tmp_path / "ragged.csv"
+    file.write_text('a,b\n1,2\n1\n1,2,3\n"1",2\n')
+    schema = parse_schema("".join(f"[columns.{c}]\nkind='integer'\nmin=0\nmax=3\nother=0\n" for c in "ab"))
+    assert [(m.column, m.problem, m.rows, m.total) for m in check(file, schema)] == [("b", "missing", 1, 4)]
+
+
+@pytest.mark.parametrize(("name", "words"), [("none.csv", "no file"), ("data.xlsx", "must end in")])
+def test_files_that_are_not_tables(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "data.xlsx").write_text("x")
+    with pytest.raises(SourceError, match=words):
+        draft_schema(tmp_path / name)
+    with pytest.raises(SourceError, match=words):
+        check(tmp_path / name, parse_schema('[columns.a]\nkind = "boolean"\nnullable = true\n'))
+
+
+def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
+    (tmp_path / "bad.parquet").write_text("secret")
+    with pytest.raises(SourceError, match="cannot be read as a table") as caught:
+        draft_schema(tmp_path / "bad.parquet")
+    assert "secret" not in str(caught.value)
