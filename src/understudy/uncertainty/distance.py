@@ -62,7 +62,7 @@ def _margin(cells: _Cells, slope: float, beta: float) -> float:
         return inf
     spread = cells.scale if cells.noise == "gaussian" else sqrt(2) * cells.scale
     centre = sqrt(2 * log(1 / beta) / (cells.empty + cells.full)) / (spread * slope)
-    steepest = inf if cells.noise == "gaussian" else 0.5 / (slope * cells.scale)
+    steepest = (6.0 if cells.noise == "gaussian" else 0.5) / (slope * cells.scale)  # where lattice sums are safe
     tried = np.minimum(centre * np.geomspace(0.2, 5, 17), steepest)
     parts = [_parts(cells, slope, float(t), beta) for t in tried]
     return min(parts, key=lambda part: part[1])[0]
