@@ -23,6 +23,8 @@ SAFE_SMALLEST = 1e-290
 """A table scaled to maximum 1 whose cells are all above this has lost no term that could matter in 10 digits."""
 
 Flat = NDArray[np.float64]
+Guard = Callable[[int, bool, Table], None]
+"""Looks at each table that is made: its node, whether it is an outside one, and the table."""
 
 
 class _Underflow(Exception):
@@ -68,9 +70,7 @@ class Network:
         for leaf, start, length in zip(self.cliques, self.starts, self.lengths, strict=True):
             if set(clique) <= set(leaf):
                 shape = [self.domain[a] if a in clique else 1 for a in leaf]
-                flat[start : start + length] += np.broadcast_to(
-                    table.reshape(shape), self.domain.shape(leaf)
-                ).ravel()
+                flat[start : start + length] += np.broadcast_to(table.reshape(shape), self.domain.shape(leaf)).ravel()
                 if not everywhere:
                     return
 
@@ -83,9 +83,7 @@ class Network:
         """Run the plan up and down on log-potentials (``-inf`` exactly in the forbidden cells)."""
         tops = np.maximum.reduceat(potentials, self.starts)
         if not np.all(np.isfinite(tops)):
-            raise SchemaError(
-                "The structural zeros forbid every combination of some attributes; allow at least one."
-            )
+            raise SchemaError("The structural zeros forbid every combination of some attributes; allow at least one.")
         scaled = potentials - np.repeat(tops, self.lengths)
         offset = float(tops.sum())
         guard = self._guard(scaled)
@@ -99,7 +97,7 @@ class Network:
         ends = self.starts + self.lengths
         return [flat[a:b].reshape(shape) for a, b, shape in zip(self.starts, ends, self.shapes, strict=True)]
 
-    def _guard(self, scaled: Flat) -> Callable[[int, bool, Table], None] | None:
+    def _guard(self, scaled: Flat) -> Guard | None:
         """Return a check for every table made, or None where no product of the tables can underflow."""
         finite = scaled if self._allowed is None else np.where(self._allowed, scaled, 0.0)
         if -float(np.minimum.reduceat(finite, self.starts).sum()) <= SAFE_RANGE:
@@ -130,18 +128,19 @@ class Network:
         leaves: list[Table],
         offset: float,
         ring: _Ring,
-        guard: Callable[[int, bool, Table], None] | None,
+        guard: Guard | None,
     ) -> Beliefs:
         inside, log_z, stacks = self._up(leaves, ring, guard)
-        outside = self._down(inside, stacks, ring, guard)
-        marginals = np.concatenate(
-            [ring.normalise(inside[i], outside[i]).ravel() for i in range(self.plan.leaves)]
-        )
+        outside = self._down(len(inside), stacks, ring, guard)
+        marginals = np.concatenate([ring.normalise(inside[i], outside[i]).ravel() for i in range(self.plan.leaves)])
         return Beliefs(offset + log_z, inside, outside, marginals, ring is _LOGARITHMIC)
 
-    def _up(self, leaves, ring, guard):  # type: ignore[no-untyped-def]
-        inside = leaves + [None] * len(self.plan.steps)
-        stacks = []
+    def _up(
+        self, leaves: list[Table], ring: _Ring, guard: Guard | None
+    ) -> tuple[list[Table], float, list[tuple[Table, Table | None]]]:
+        """Contract the leaves step by step; return all tables, log Z, and the matrices that each step multiplied."""
+        inside = leaves + [ring.one] * len(self.plan.steps)
+        stacks: list[tuple[Table, Table | None]] = []
         log_z = 0.0
         for step in self.plan.steps:
             left = step.left_matrices(inside[step.left])
@@ -157,21 +156,16 @@ class Network:
             log_z += ring.log(inside[root])
         return inside, log_z, stacks
 
-    def _down(self, inside, stacks, ring, guard):  # type: ignore[no-untyped-def]
-        outside = [None] * len(inside)
-        for root in self.plan.roots:
-            outside[root] = ring.one
+    def _down(self, nodes: int, stacks: list[tuple[Table, Table | None]], ring: _Ring, guard: Guard | None) -> list[Table]:
+        """Run the steps backwards: what lies outside of each table is what it is multiplied by in the whole."""
+        outside = [ring.one] * nodes
         for step, (left, right) in zip(reversed(self.plan.steps), reversed(stacks), strict=True):
             above = outside[step.out].reshape(step.batch, step.m, step.n)
             if right is None:
                 outside[step.left] = step.left_table(np.broadcast_to(above, (step.batch, step.m, step.k)))
                 continue
-            outside[step.left] = step.left_table(
-                ring.rescale(ring.product(above, right.transpose(0, 2, 1)))[0]
-            )
-            outside[step.right] = step.right_table(
-                ring.rescale(ring.product(left.transpose(0, 2, 1), above))[0]
-            )
+            outside[step.left] = step.left_table(ring.rescale(ring.product(above, right.transpose(0, 2, 1)))[0])
+            outside[step.right] = step.right_table(ring.rescale(ring.product(left.transpose(0, 2, 1), above))[0])
             if guard:
                 guard(step.left, True, outside[step.left])
                 guard(step.right, True, outside[step.right])
@@ -209,13 +203,13 @@ class _Linear(_Ring):
 
     def product(self, left: Table, right: Table) -> Table:
         if left.shape[2] == 1:
-            return left * right
+            return np.multiply(left, right)
         if left.shape[0] == 1:
-            return np.matmul(left[0], right[0])[None]
-        return np.matmul(left, right)
+            return np.asarray(np.matmul(left[0], right[0]))[None]
+        return np.asarray(np.matmul(left, right))
 
     def sum(self, left: Table) -> Table:
-        return np.matmul(left, np.ones(left.shape[2]))
+        return np.asarray(np.matmul(left, np.ones(left.shape[2])))
 
     def rescale(self, table: Table) -> tuple[Table, float]:
         top = float(table.max())
@@ -263,15 +257,13 @@ class _Logarithmic(_Ring):
     def rescale(self, table: Table) -> tuple[Table, float]:
         top = float(table.max())
         if top == -np.inf:
-            raise SchemaError(
-                "The structural zeros, taken together, forbid every record; allow at least one."
-            )
+            raise SchemaError("The structural zeros, taken together, forbid every record; allow at least one.")
         return table - top, top
 
     def normalise(self, inside: Table, outside: Table) -> Table:
         belief = inside + outside
         belief = np.exp(belief - belief.max())
-        return belief / belief.sum()
+        return np.asarray(belief / belief.sum())
 
     def log(self, table: Table) -> float:
         return float(table)
@@ -282,7 +274,7 @@ def _log_sum(table: Table, axis: int) -> Table:
     top[top == -np.inf] = 0.0
     with np.errstate(divide="ignore", under="ignore"):
         total = np.log(np.exp(table - top).sum(axis=axis))
-    return total + top.squeeze(axis)
+    return np.asarray(total + top.squeeze(axis))
 
 
 _LINEAR, _POSSIBLE, _LOGARITHMIC = _Linear(), _Possible(), _Logarithmic()

@@ -67,9 +67,7 @@ class Observation:
     def __post_init__(self) -> None:
         """Refuse what no fit could use."""
         if not (self.sigma > 0 and np.isfinite(self.sigma)):
-            raise InternalError(
-                f"An observation of {self.clique} has sigma {self.sigma}; it must be positive."
-            )
+            raise InternalError(f"An observation of {self.clique} has sigma {self.sigma}; it must be positive.")
         if not np.all(np.isfinite(self.values)):
             raise InternalError(f"An observation of {self.clique} is not finite.")
 
@@ -86,17 +84,13 @@ def combine(observations: Sequence[Observation]) -> list[Observation]:
             merged[new.clique] = Observation(new.clique, np.asarray(new.values, dtype=np.float64), new.sigma)
         else:
             a, b = old.sigma**-2, new.sigma**-2
-            merged[new.clique] = Observation(
-                new.clique, (a * old.values + b * new.values) / (a + b), (a + b) ** -0.5
-            )
+            merged[new.clique] = Observation(new.clique, (a * old.values + b * new.values) / (a + b), (a + b) ** -0.5)
     return [*merged.values(), *others]
 
 
 def estimate_total(observations: Sequence[Observation]) -> float:
     """Return the inverse-variance mean of the observed marginals' sums, at least 1 (a model needs a mass)."""
-    weighted = [
-        (float(np.sum(o.values)), 1.0 / (o.values.size * o.sigma**2)) for o in observations if o.query is None
-    ]
+    weighted = [(float(np.sum(o.values)), 1.0 / (o.values.size * o.sigma**2)) for o in observations if o.query is None]
     if not weighted:
         return 1.0
     total = sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)
@@ -129,7 +123,8 @@ class Layout:
         """Return the noiseless answers to all observations under the network's ``marginals``."""
         weights = np.broadcast_to(marginals, self._index.shape).ravel()
         cells = int(self._cell_bounds[-1])
-        return self._forward(np.bincount(self._index.ravel(), weights, minlength=cells + 1)[:cells])
+        sums = np.bincount(self._index.ravel(), weights, minlength=cells + 1)[:cells]
+        return self._forward(sums.astype(np.float64, copy=False))
 
     def split(self, flat: Flat) -> list[Flat]:
         """Cut a vector of answers into one piece an observation."""
@@ -139,9 +134,7 @@ class Layout:
         if self._plain:
             return parameters
         pieces = zip(self.observations, self.split(parameters), strict=True)
-        return np.concatenate(
-            [piece if o.query is None else o.query.adjoint(piece).ravel() for o, piece in pieces]
-        )
+        return np.concatenate([piece if o.query is None else o.query.adjoint(piece).ravel() for o, piece in pieces])
 
     def _forward(self, by_cell: Flat) -> Flat:
         if self._plain:

@@ -8,8 +8,9 @@ p(attribute | separator), and a message serves every query that needs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -17,24 +18,40 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.model.inference import Beliefs, Network
+from understudy.model.threads import workers
 
 SLICE_ABOVE = 1 << 21
 """A product with more cells than this is made one slice at a time."""
 
+THREADED_FROM = 16
+"""From this many queries on, the cores share them; two that work out the same message at once lose only time."""
+
+CACHED = 1 << 18
+"""Cells that fit in a core's own cache."""
+
 Mask = int
+Real = type[np.float64] | type[np.float32]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A table and the attributes of its axes."""
+    """A table and the attributes of its axes; remembers how its axes were last rearranged for a product."""
 
     scope: tuple[int, ...]
     table: NDArray[np.float64]
+    _arranged: dict[tuple[int, ...], NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def mask(self) -> Mask:
         """The attributes as bits."""
         return _mask(self.scope)
+
+    def arranged(self, scope: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return the table, contiguous, with its axes in the order of ``scope``."""
+        if scope not in self._arranged:
+            self._arranged.clear()
+            self._arranged[scope] = np.ascontiguousarray(self.table.transpose([self.scope.index(i) for i in scope]))
+        return self._arranged[scope]
 
     def ordered(self) -> NDArray[np.float64]:
         """Return the table with its axes in domain order."""
@@ -44,7 +61,8 @@ class Piece:
 class Answers:
     """Answers marginals of one calibrated model; keeps what it worked out on the way."""
 
-    def __init__(self, network: Network, beliefs: Beliefs, *, total: float) -> None:
+    def __init__(self, network: Network, beliefs: Beliefs, *, total: float, dtype: Real = np.float64) -> None:
+        self._dtype = dtype
         self.domain = network.domain
         self.sizes = network.domain.sizes
         self.total = total
@@ -53,12 +71,17 @@ class Answers:
         self._cliques = [_mask([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
         self._separators = _connect(self._cliques, network.tree.parents)
         self._towards = [self._directions(attribute) for attribute in range(len(self.sizes))]
+        self._sizes_known: dict[Mask, int] = {}
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
 
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
-        return [self._marginal(_mask([self.domain.index(a) for a in clique])) for clique in cliques]
+        masks = [_mask([self.domain.index(a) for a in clique]) for clique in cliques]
+        if len(masks) < THREADED_FROM:
+            return [self._marginal(mask) for mask in masks]
+        with ThreadPoolExecutor(max_workers=workers()) as pool:
+            return list(pool.map(self._marginal, masks))
 
     def _marginal(self, wanted: Mask) -> NDArray[np.float64]:
         """Return one marginal with its axes in domain order."""
@@ -69,7 +92,7 @@ class Answers:
         )
         piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
         table = piece.ordered()
-        return table * (self.total / table.sum())
+        return table * (self.total / float(table.sum(dtype=np.float64)))
 
     def _within(self, i: int, wanted: Mask) -> Piece:
         """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
@@ -92,10 +115,7 @@ class Answers:
             if self._cliques[i] & ~_mask(scope) == 0:
                 return self._linear([Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])])
         for step in plan.steps:
-            if (
-                step.right >= 0
-                and self._cliques[i] & ~_mask(plan.scopes[step.left] + plan.scopes[step.right]) == 0
-            ):
+            if step.right >= 0 and self._cliques[i] & ~_mask(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
                 best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
                 best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
         return self._linear(best)
@@ -103,12 +123,12 @@ class Answers:
     def _linear(self, pieces: list[Piece]) -> list[Piece]:
         """Multiply logarithms out where inference had to use them; scaled probabilities are kept apart."""
         if not self._beliefs.logarithmic:
-            return pieces
-        scope = tuple(_bits(_mask([a for piece in pieces for a in piece.scope])))
+            return [Piece(piece.scope, piece.table.astype(self._dtype, copy=False)) for piece in pieces]
+        scope = _bits(_mask([a for piece in pieces for a in piece.scope]))
         table = np.zeros([self.sizes[a] for a in scope])
         for piece in pieces:
             table = table + piece.ordered().reshape([self.sizes[a] if a in piece.scope else 1 for a in scope])
-        return [Piece(scope, np.exp(table - table.max()))]
+        return [Piece(scope, np.exp(table - table.max()).astype(self._dtype))]
 
     def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
         """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
@@ -130,11 +150,7 @@ class Answers:
         known = self._messages.get((source, target, wanted))
         if known is None:
             joint = self._gather(source, target, wanted)
-            axes = tuple(k for k, a in enumerate(joint.scope) if wanted >> a & 1)
-            mass = joint.table.sum(axis=axes, keepdims=True)
-            known = Piece(
-                joint.scope, np.divide(joint.table, mass, out=np.zeros(joint.table.shape), where=mass > 0)
-            )
+            known = _conditional(joint, wanted)
             self._messages[source, target, wanted] = known
         return known
 
@@ -164,6 +180,8 @@ class Answers:
                     others |= piece.mask
             staying = keep | others
             free = (a.mask | b.mask) & staying & ~keep
+            if len(pieces) == 3 and all(piece.mask & ~keep == free for piece in pieces) and _apart(pieces, free):
+                return _triple(pieces, free, self.sizes)
             if size > SLICE_ABOVE and free:
                 return self._slice(pieces, keep, max(_bits(free), key=self.sizes.__getitem__))
             pieces = [piece for piece in pieces if piece is not a and piece is not b]
@@ -201,7 +219,10 @@ class Answers:
         return total
 
     def _cells(self, mask: Mask) -> int:
-        return prod(self.sizes[a] for a in _bits(mask))
+        cells = self._sizes_known.get(mask)
+        if cells is None:
+            cells = self._sizes_known[mask] = prod(self.sizes[a] for a in _bits(mask))
+        return cells
 
     def _directions(self, attribute: int) -> list[int]:
         """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
@@ -232,20 +253,59 @@ def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, 
 def _pair(a: Piece, b: Piece, staying: Mask, sizes: Sequence[int]) -> Piece:
     """Multiply two tables, summing out what does not stay: one stack of matrix products."""
     a, b = _keep_only(a, staying | b.mask), _keep_only(b, staying | a.mask)
-    batch = [i for i in a.scope if b.mask >> i & 1 and staying >> i & 1]
-    summed = [i for i in a.scope if b.mask >> i & 1 and not staying >> i & 1]
+    guide = a if a.table.size >= b.table.size else b  # the larger table's axes move least
+    batch = [i for i in guide.scope if (a.mask & b.mask & staying) >> i & 1]
+    summed = [i for i in guide.scope if (a.mask & b.mask & ~staying) >> i & 1]
+    if not summed:
+        return _spread_product(guide, b if guide is a else a)
     rows = [i for i in a.scope if not b.mask >> i & 1]
     columns = [i for i in b.scope if not a.mask >> i & 1]
-    shape = [prod(sizes[i] for i in group) for group in (batch, rows, summed, columns)]
-    left = a.table.transpose([a.scope.index(i) for i in (*batch, *rows, *summed)]).reshape(
-        shape[0], shape[1], shape[2]
-    )
-    right = b.table.transpose([b.scope.index(i) for i in (*batch, *summed, *columns)]).reshape(
-        shape[0], shape[2], shape[3]
-    )
-    product = left * right if shape[2] == 1 else np.matmul(left, right)
+    left = _matrices(a, batch, summed, rows, sizes).swapaxes(1, 2)
+    right = _matrices(b, batch, summed, columns, sizes)
     scope = (*batch, *rows, *columns)
-    return Piece(scope, product.reshape([sizes[i] for i in scope]))
+    return Piece(scope, np.matmul(left, right).reshape([sizes[i] for i in scope]))
+
+
+def _spread_product(large: Piece, small: Piece) -> Piece:
+    """Multiply cell by cell where nothing is summed; the larger table is not moved."""
+    extra = tuple(i for i in small.scope if not large.mask >> i & 1)
+    scope = large.scope + extra
+    order = [small.scope.index(i) for i in scope if small.mask >> i & 1]
+    shape = [small.table.shape[small.scope.index(i)] if small.mask >> i & 1 else 1 for i in scope]
+    spread = large.table.reshape(large.table.shape + (1,) * len(extra))
+    return Piece(scope, np.ascontiguousarray(spread * small.table.transpose(order).reshape(shape)))
+
+
+def _matrices(
+    piece: Piece, batch: list[int], summed: list[int], others: list[int], sizes: Sequence[int]
+) -> NDArray[np.float64]:
+    """View a table as (batch, summed, others), copying whole runs where it must be copied."""
+    b, k, m = (prod(sizes[i] for i in group) for group in (batch, summed, others))
+    if others and piece.scope[-1] != others[-1] and summed:
+        return piece.arranged((*batch, *others, *summed)).reshape(b, m, k).swapaxes(1, 2)
+    return piece.arranged((*batch, *summed, *others)).reshape(b, k, m)
+
+
+def _apart(pieces: Sequence[Piece], shared: Mask) -> bool:
+    """Say whether nothing but ``shared`` is in more than one of three tables."""
+    a, b, c = (piece.mask & ~shared for piece in pieces)
+    return not (a & b | a & c | b & c)
+
+
+def _triple(pieces: list[Piece], shared: Mask, sizes: Sequence[int]) -> Piece:
+    """Multiply three tables and sum out all that they share, a few rows at a time so that the work stays in cache."""
+    pieces = sorted(pieces, key=lambda piece: piece.table.size)
+    summed = _bits(shared)
+    own = [tuple(i for i in piece.scope if not shared >> i & 1) for piece in pieces]
+    rows = prod(sizes[i] for i in summed)
+    a, b, c = (piece.arranged((*summed, *mine)).reshape(rows, -1) for piece, mine in zip(pieces, own, strict=True))
+    total = np.zeros((a.shape[1] * b.shape[1], c.shape[1]), dtype=a.dtype)
+    step = max(16, CACHED // total.shape[0])
+    for k in range(0, rows, step):
+        outer = a[k : k + step, :, None] * b[k : k + step, None, :]
+        total += outer.reshape(outer.shape[0], -1).T @ c[k : k + step]
+    scope = own[0] + own[1] + own[2]
+    return Piece(scope, total.reshape([sizes[i] for i in scope]))
 
 
 def _keep_only(piece: Piece, keep: Mask) -> Piece:
@@ -261,7 +321,10 @@ def _sum_out(piece: Piece, attribute: int) -> Piece:
     shape = piece.table.shape
     before, size, after = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     stacked = np.ascontiguousarray(piece.table).reshape(before, size, after)
-    summed = stacked.reshape(before, size) @ np.ones(size) if after == 1 else np.add.reduce(stacked, axis=1)
+    if after == 1:
+        summed = stacked.reshape(before, size) @ np.ones(size, dtype=stacked.dtype)
+    else:
+        summed = np.add.reduce(stacked, axis=1)
     return Piece(scope, summed.reshape(shape[:axis] + shape[axis + 1 :]))
 
 
@@ -269,11 +332,22 @@ def _fix(piece: Piece, attribute: int, value: int) -> Piece:
     if not piece.mask >> attribute & 1:
         return piece
     axis = piece.scope.index(attribute)
-    return Piece(piece.scope[:axis] + piece.scope[axis + 1 :], piece.table.take(value, axis=axis))
+    return Piece(piece.scope[:axis] + piece.scope[axis + 1 :], piece.table[(slice(None),) * axis + (value,)])
+
+
+def _conditional(joint: Piece, wanted: Mask) -> Piece:
+    """Turn a joint into p(wanted | the rest), with the axes of ``wanted`` last: its rows are then moved whole."""
+    given = tuple(a for a in joint.scope if not wanted >> a & 1)
+    scope = (*given, *_bits(wanted & joint.mask))
+    table = joint.table.transpose([joint.scope.index(a) for a in scope])
+    rows = table.reshape(prod(table.shape[: len(given)]), -1)
+    mass = rows @ np.ones(rows.shape[1], dtype=rows.dtype)
+    scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+    return Piece(scope, (rows * scale[:, None]).reshape(table.shape))
 
 
 def _normalised(piece: Piece) -> Piece:
-    return Piece(piece.scope, piece.table * (1.0 / piece.table.sum()))
+    return Piece(piece.scope, piece.table * (1.0 / float(piece.table.sum(dtype=np.float64))))
 
 
 def _mask(attributes: Sequence[int]) -> Mask:
@@ -283,10 +357,6 @@ def _mask(attributes: Sequence[int]) -> Mask:
     return mask
 
 
-def _bits(mask: Mask) -> list[int]:
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found
+@lru_cache(maxsize=1 << 16)
+def _bits(mask: Mask) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

@@ -5,6 +5,7 @@ Left to its default, a threaded BLAS wakes its threads for products of a few mic
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -21,3 +22,8 @@ def one_thread() -> AbstractContextManager[Any]:
     """Keep BLAS to one thread inside a ``with`` block."""
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limited
+
+
+def workers() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
