@@ -65,9 +65,7 @@ def schema() -> Schema:
     return parse_schema(SCHEMA_TEXT)
 
 
-def person(
-    city: str | None, age: int | None, height: float | None, seen: bool | None, joined: date | None
-) -> Row:
+def person(city: str | None, age: int | None, height: float | None, seen: bool | None, joined: date | None) -> Row:
     return {
         "city": city,
         "age": age,

@@ -19,11 +19,16 @@ _MOST_KEYS = 2**63
 
 @dataclass(frozen=True)
 class _Group:
-    """Some neighbouring columns as one: per row the rank of its combination among those that occur."""
+    """Some neighbouring columns as one: per row a number below ``radix``.
 
-    ranks: NDArray[np.uint32]
-    combinations: NDArray[np.intp]
+    The number is the rank of the row's combination among the ``combinations`` that occur, or, for a single
+    column too large for a table of ranks, its code.
+    """
+
+    numbers: NDArray[np.integer]
+    radix: int
     sizes: tuple[int, ...]
+    combinations: NDArray[np.intp] | None = None
 
 
 def compress(codes: Codes, sizes: Sequence[int]) -> Codes:
@@ -37,11 +42,11 @@ def compress(codes: Codes, sizes: Sequence[int]) -> Codes:
     key, radix = np.zeros(codes.rows, np.int64), 1
     groups = []
     for group in _groups(codes.columns, sizes):
-        radix *= len(group.combinations)
+        radix *= group.radix
         if radix > _MOST_KEYS:
             return codes
-        key *= len(group.combinations)
-        key += group.ranks
+        key *= group.radix
+        key += group.numbers.astype(np.int64)
         groups.append(group)
     key.sort()
     starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
@@ -55,6 +60,10 @@ def _groups(columns: Sequence[Column], sizes: Sequence[int]) -> Iterator[_Group]
     """Take columns together while their combinations can be looked up in a small table."""
     first = 0
     while first < len(columns):
+        if sizes[first] > _MOST_GROUP_CELLS:
+            yield _Group(columns[first], sizes[first], (sizes[first],))
+            first += 1
+            continue
         code, cells, last = columns[first].astype(np.uint32), sizes[first], first + 1
         while last < len(columns) and cells * sizes[last] <= _MOST_GROUP_CELLS:
             code = code * np.uint32(sizes[last]) + columns[last]
@@ -70,15 +79,15 @@ def _rank(code: NDArray[np.uint32], cells: int, sizes: tuple[int, ...]) -> _Grou
     combinations = np.flatnonzero(present)
     rank = np.zeros(cells, np.uint32)
     rank[combinations] = np.arange(len(combinations), dtype=np.uint32)
-    return _Group(rank[code], combinations, sizes)
+    return _Group(rank[code], len(combinations), sizes, combinations)
 
 
 def _decode(keys: NDArray[np.int64], groups: Sequence[_Group]) -> tuple[Column, ...]:
     """Turn keys back into columns, the last column first."""
     columns: list[Column] = []
     for group in reversed(groups):
-        keys, rank = np.divmod(keys, len(group.combinations))
-        code = group.combinations[rank]
+        keys, number = np.divmod(keys, group.radix)
+        code = number if group.combinations is None else group.combinations[number]
         for size in reversed(group.sizes):
             code, column = np.divmod(code, size)
             columns.append(narrow(column, size))

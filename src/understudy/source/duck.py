@@ -39,9 +39,7 @@ def connect(database: Path | None, memory_limit: str) -> Iterator[duckdb.DuckDBP
         where = ":memory:" if database is None else str(database)
         what = "DuckDB in memory" if database is None else f'The database "{database}"'
         advice = "Is it a DuckDB file, and closed everywhere else? Is the memory limit one like 1GB?"
-        opened = guarded(
-            lambda: duckdb.connect(where, read_only=database is not None, config=config), what, advice
-        )
+        opened = guarded(lambda: duckdb.connect(where, read_only=database is not None, config=config), what, advice)
         with closing(opened) as connection:
             yield connection
 

@@ -107,9 +107,7 @@ def _expand(path: str) -> list[str]:
     if Path(path).is_file():
         return [path]
     if not has_magic(path):
-        raise SourceError(
-            f'There is no file "{path}". For several files, give a glob such as "visits/*.parquet".'
-        )
+        raise SourceError(f'There is no file "{path}". For several files, give a glob such as "visits/*.parquet".')
     found = sorted(name for name in glob(path, recursive=True) if Path(name).is_file())
     if not found:
         raise SourceError(f'No file matches "{path}".')

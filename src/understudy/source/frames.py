@@ -50,9 +50,7 @@ def read_mapping(data: Mapping[Any, Any], names: Sequence[str]) -> ColumnsReader
     require(names, [str(key) for key in data], "The dict")
     columns = {name: arrow_column(data[keys[name]], name) for name in names}
     if len({len(column) for column in columns.values()}) > 1:
-        raise SourceError(
-            "The columns of the dict have different lengths; give each the same number of values."
-        )
+        raise SourceError("The columns of the dict have different lengths; give each the same number of values.")
     first = next(iter(columns.values()), None)
     return ColumnsReader(columns, _rows_of_mapping(data) if first is None else len(first))
 
@@ -91,7 +89,8 @@ def arrow_column(values: Any, name: str) -> pa.ChunkedArray | pa.Array:
         raise SourceError(f'Column "{name}" has {values.ndim} dimensions; give one value for each row.')
     try:
         if hasattr(values, "to_arrow"):
-            return values.to_arrow()
+            # polars would hand out its objects as memory addresses.
+            return _spelled(values) if str(values.dtype) == "Object" else values.to_arrow()
         return pa.array(values, from_pandas=True)
     except _FAILURES:
         return _spelled(values)
@@ -146,12 +145,8 @@ def _collect(frame: Any, names: Sequence[str]) -> Any:
         return frame.select(list(names)).collect() if names else frame.collect()
     except Exception as error:  # polars' own errors, which cannot be named without importing it
         failed = type(error).__name__
-    raise SourceError(
-        f"The polars lazy frame cannot be collected ({failed}); its own error may quote the table."
-    )
+    raise SourceError(f"The polars lazy frame cannot be collected ({failed}); its own error may quote the table.")
 
 
 def _rows_of_mapping(data: Mapping[Any, Any]) -> int:
-    return max(
-        (len(values) for values in data.values() if isinstance(values, Sequence | np.ndarray)), default=0
-    )
+    return max((len(values) for values in data.values() if isinstance(values, Sequence | np.ndarray)), default=0)

@@ -85,7 +85,6 @@ def encoded(reader: Reader, columns: Sequence[Encoder], sizes: Sequence[int]) ->
 def encode_batch(batch: pa.RecordBatch, columns: Sequence[Encoder], sizes: Sequence[int]) -> Codes:
     """Encode one Arrow batch that has the columns in order."""
     codes = (
-        narrow(column.encode(batch.column(i)), size)
-        for i, (column, size) in enumerate(zip(columns, sizes, strict=True))
+        narrow(column.encode(batch.column(i)), size) for i, (column, size) in enumerate(zip(columns, sizes, strict=True))
     )
     return Codes(batch.num_rows, tuple(codes))

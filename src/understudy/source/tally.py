@@ -111,18 +111,16 @@ class _Pass:
     def _mixed_radix(self, positions: Positions) -> NDArray[np.integer]:
         """Return the cell number of each row; carriers come sorted, so neighbours begin alike."""
         shared = 0
-        while (
-            shared < min(len(self._prefixes), len(positions))
-            and self._prefixes[shared][0] == positions[shared]
-        ):
+        while shared < min(len(self._prefixes), len(positions)) and self._prefixes[shared][0] == positions[shared]:
             shared += 1
         del self._prefixes[shared:]
         for depth in range(shared, len(positions)):
             column: NDArray[np.integer] = self._codes.columns[positions[depth]]
             if depth:
                 cells = prod(self._sizes[i] for i in positions[: depth + 1])
-                kind = np.uint32 if cells <= 2**32 else np.int64
-                column = self._prefixes[-1][1] * kind(self._sizes[positions[depth]]) + column
+                kind: type[np.integer] = np.uint32 if cells <= 2**32 else np.int64
+                prefix = self._prefixes[-1][1].astype(kind, copy=False)
+                column = prefix * kind(self._sizes[positions[depth]]) + column.astype(kind, copy=False)
             self._prefixes.append((positions[depth], column))
         return self._prefixes[-1][1]
 
@@ -149,7 +147,5 @@ def _positions(domain: Domain, clique: Clique) -> Positions:
     if len(positions) != len(clique):
         raise WorkloadError(f"The marginal {', '.join(clique)} names an attribute twice; name each once.")
     if domain.cells(clique) > _MOST_CELLS:
-        raise WorkloadError(
-            f"The marginal {', '.join(clique)} has more cells than can be numbered; make it smaller."
-        )
+        raise WorkloadError(f"The marginal {', '.join(clique)} has more cells than can be numbered; make it smaller.")
     return positions

@@ -1,0 +1,177 @@
+"""Files and queries: what is tolerated, what is refused, and that no refusal quotes the table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.errors import SourceError
+from understudy.schema import parse_schema
+from understudy.source import Sql, open_source
+
+SCHEMA = parse_schema(
+    """
+    [table]
+    nulls = ["NA"]
+    [columns.name]
+    kind = "categorical"
+    values = ["ann", "bob"]
+    other = "someone"
+    nullable = true
+    [columns.Age]
+    kind = "integer"
+    min = 0
+    max = 3
+    nullable = true
+    """
+)
+BOTH = [("name", "Age")]
+
+
+def count(path: Path, content: bytes) -> list[list[int]]:
+    path.write_bytes(content)
+    return open_source(path, SCHEMA).count(BOTH)[0].tolist()  # type: ignore[no-any-return]
+
+
+def assert_silent(caught: pytest.ExceptionInfo[SourceError], secret: str = "SECRET") -> None:
+    """No part of the error, nor of an error attached to it, may hold the secret."""
+    error: BaseException | None = caught.value
+    assert secret not in str(error)
+    assert error is not None
+    assert error.__cause__ is None
+    assert error.__context__ is None
+
+
+def test_csv_is_text_until_the_schema_reads_it(tmp_path: Path) -> None:
+    counts = count(tmp_path / "a.csv", b"name,Age\nann,1\nann, 2 \nbob,NA\nNA,1\n,abc\nzed,007\n")
+    assert np.sum(counts) == 6
+    assert counts == [[0, 1, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]]
+
+
+def test_ragged_lines_are_neither_dropped_nor_fatal(tmp_path: Path) -> None:
+    counts = count(tmp_path / "a.csv", b'name,Age\nann\nbob,1,more,fields\n"a\nb",2\nann,3')
+    assert counts == [[0, 0, 0, 1, 1], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
+
+
+def test_an_odd_value_far_down_changes_no_other_row(tmp_path: Path) -> None:
+    lines = b"".join(b"ann,1\n" for _ in range(30_000))
+    before = count(tmp_path / "a.csv", b"name,Age\n" + lines)
+    after = count(tmp_path / "b.csv", b"name,Age\n" + lines + b"ann,not a number\n")
+    assert before[0] == [0, 30_000, 0, 0, 0]
+    assert after[0] == [0, 30_000, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"name,Age\nSECRET\xff\xfe,1\n", b"name,Age\nSECRET" + b"z" * 3_000_000 + b",1\n"],
+    ids=["not utf-8", "endless line"],
+)
+def test_what_duckdb_cannot_read_is_reported_without_content(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(SourceError, match="UTF-8") as caught:
+        count(tmp_path / "a.csv", content)
+    assert_silent(caught)
+
+
+def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 SECRET PAR1")
+    with pytest.raises(SourceError, match="whole Parquet file") as caught:
+        open_source(tmp_path / "a.parquet", SCHEMA)
+    assert_silent(caught)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_every_file_of_a_glob_must_have_the_columns(tmp_path: Path, ending: str) -> None:
+    for name, columns in (("1", ["name", "Age"]), ("2", ["name", "age"])):
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "csv":
+            path.write_text(",".join(columns) + "\nann,1\n")
+        else:
+            pq.write_table(pa.table([["ann"], [1]], names=columns), path)
+    with pytest.raises(SourceError, match=r'2\.\w+" has no column "Age".*Did you mean "age"'):
+        open_source(f"{tmp_path}/*.{ending}", SCHEMA)
+
+
+def test_names_that_differ_in_case_alone_stay_apart_in_csv(tmp_path: Path) -> None:
+    counts = count(tmp_path / "a.csv", b"age,Age,name\n1,2,ann\n")
+    assert counts[0] == [0, 0, 1, 0, 0]
+
+
+def test_an_empty_csv_file_has_no_columns(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match='no column "name"'):
+        count(tmp_path / "a.csv", b"")
+
+
+def test_paths_that_look_like_patterns_or_sql_are_paths(tmp_path: Path) -> None:
+    assert np.sum(count(tmp_path / "it's [1].csv", b"name,Age\nann,1\n")) == 1
+    pq.write_table(pa.table({"name": ["ann"], "Age": [1]}), tmp_path / "it's [2].parquet")
+    assert open_source(tmp_path / "it's [2].parquet", SCHEMA).count([()])[0] == 1
+
+
+def test_folders_named_like_partitions_do_not_replace_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "Age=3"
+    folder.mkdir()
+    pq.write_table(pa.table({"name": ["ann"], "Age": [1]}), folder / "a.parquet")
+    assert open_source(str(tmp_path / "*" / "*.parquet"), SCHEMA).count([("Age",)])[0].tolist() == [0, 1, 0, 0, 0]
+
+
+def test_only_the_columns_that_are_asked_for_are_read(tmp_path: Path) -> None:
+    source = open_source(Sql("SELECT 'ann' AS name, error('touched') AS Age"), SCHEMA)
+    assert source.count([("name",)])[0].tolist() == [1, 0, 0, 0]
+    with pytest.raises(SourceError):
+        source.count(BOTH)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT nope FROM range(3)", '"nope" not found'),
+        ("SELECT 1 AS name; SELECT 2", "one SELECT"),
+        ("DROP TABLE people", "one SELECT"),
+        ("COPY people TO 'stolen.csv'", "one SELECT"),
+        ("", "one SELECT"),
+        ("SELECT 'ann' AS name", 'no column "Age"'),
+        ("SELECT name, Age AS age FROM people", 'Did you mean "age"'),
+        ("SELECT * FROM data", "does not exist"),
+    ],
+)
+def test_queries_that_cannot_be_a_table(tmp_path: Path, query: str, words: str) -> None:
+    data = pa.table({"name": ["SECRET"], "Age": [1]})  # DuckDB left to itself would find this variable
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.from_arrow(data).create("people")
+    with pytest.raises(SourceError, match=words) as caught:
+        open_source(Sql(query, tmp_path / "a.duckdb"), SCHEMA)
+    assert_silent(caught, "Candidate")
+
+
+def test_a_query_that_fails_on_a_row_does_not_quote_it() -> None:
+    rows = "(VALUES ('ann', '1'), ('SECRET', 'SECRET')) AS t(name, age)"
+    source = open_source(Sql(f"SELECT name, CAST(age AS INTEGER) AS Age FROM {rows}"), SCHEMA)
+    with pytest.raises(SourceError, match="ConversionException") as caught:
+        source.count(BOTH)
+    assert_silent(caught)
+
+
+def test_a_database_is_not_changed_and_must_exist(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    with pytest.raises(SourceError, match="no database file"):
+        open_source(Sql("SELECT 1", path), SCHEMA)
+    assert not path.exists()
+    path.write_bytes(b"SECRET, and no database")
+    with pytest.raises(SourceError, match="DuckDB file") as caught:
+        open_source(Sql("SELECT 1", path), SCHEMA)
+    assert_silent(caught)
+
+
+def test_nothing_is_left_behind_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = "SELECT 'ann' || i AS name, i % 4 AS Age FROM range(400000) AS r(i) ORDER BY name"
+    source = open_source(Sql(query, memory_limit="60MB"), SCHEMA)
+    assert source.count([("Age",)])[0].tolist() == [100_000] * 4 + [0]
+    assert os.listdir(tmp_path) == []
