@@ -1,0 +1,233 @@
+"""Records from a model, by randomised rounding or by plain sampling. Public numbers only; post-processing.
+
+Attributes are generated in the reverse of the order in which inference eliminated them. When attribute a was eliminated,
+two tables were multiplied and a summed out; that product, in the row of an already generated combination of the other
+attributes (the parents of a), is p(a | parents) up to scale. No clique table is ever made.
+
+**Rounding.** The rows that share their parents' values form a group. Inside a group of n rows every value v gets
+⌊n·p(v | parents)⌋ or ⌈n·p(v | parents)⌉ rows (systematic rounding: unbiased, with the exact total), handed to the rows of
+the group in random order. So the count of each cell of a family (a and its parents) is within 1 of its expectation
+given the parents' counts. For a clique of the model the rounding errors of the families on the way from its own to the
+first one add up, at worst; ``rounding_distance`` states that bound, and a bound on the mean, in L1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InternalError, SchemaError, UserError
+from understudy.model.contraction import Plan
+from understudy.model.inference import Beliefs, Network
+
+if TYPE_CHECKING:
+    from understudy.model.model import Model
+
+Method = Literal["round", "sample"]
+Column = NDArray[np.int32]
+Index = NDArray[np.signedinteger]
+
+CHUNK = 1 << 18
+"""Cells worked on at a time: few enough to stay in cache, many enough to hide the cost of a call."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """An attribute with its parents (positions in the domain), and the plan's tables that tell p(a | parents)."""
+
+    attribute: int
+    parents: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far the counts of generated rows may be from the model's (scaled to as many rows), in L1."""
+
+    most: float
+    """Never more than this, whatever the draw."""
+    mean: float
+    """On average over draws, not more than this."""
+
+
+def families(plan: Plan) -> list[Family]:
+    """Return each attribute with its parents, in the order of generation."""
+    found = []
+    for step in reversed(plan.steps):
+        nodes = (step.left,) if step.right < 0 else (step.left, step.right)
+        gone = {a for node in nodes for a in plan.scopes[node]} - set(plan.scopes[step.out])
+        if len(gone) > 1:
+            raise InternalError("A contraction sums out several attributes at once; generation expects one.")
+        found += [Family(a, tuple(plan.scopes[step.out]), nodes) for a in gone]
+    return found
+
+
+def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Generator, *, method: Method = "round") -> Column:
+    """Return ``rows`` records as codes: rows × attributes in domain order, each column contiguous."""
+    if method not in ("round", "sample"):
+        raise UserError(f'There is no method "{method}"; use "round" or "sample".')
+    if rows < 0:
+        raise UserError(f"{rows} rows cannot be generated; ask for 0 or more.")
+    sizes = network.domain.sizes
+    out = np.zeros((rows, len(sizes)), dtype=np.int32, order="F")
+    for family in families(network.plan):
+        if rows and sizes[family.attribute] > 1:
+            _generate_one(_Conditional(network, beliefs, family), out, rng, method)
+    return out
+
+
+def _generate_one(conditional: _Conditional, out: Column, rng: np.random.Generator, method: Method) -> None:
+    """Fill in one column of ``out``, given the columns of its parents."""
+    order: Index = np.arange(out.shape[0], dtype=_integers(out.shape[0]))
+    if method == "round":
+        rng.shuffle(order)
+    order, starts = _grouped(order, conditional, out)
+    sizes = np.diff(starts)
+    values = np.empty(order.size, dtype=np.int32)
+    for some in _chunks(sizes.size, conditional.size):
+        first = order[starts[some]]
+        cumulative = np.cumsum(conditional.weights(out, first), axis=1)
+        if not np.all(cumulative[:, -1] > 0):
+            raise InternalError("A combination was generated that the model holds impossible.")
+        rows = slice(starts[some.start], starts[some.stop])
+        draw = _rounded if method == "round" else _sampled
+        values[rows] = draw(cumulative, sizes[some], rng)
+    out[order, conditional.family.attribute] = values
+
+
+def _rounded(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
+    """Return each group's values, ascending, every count rounded up or down.
+
+    The expected counts are laid end to end; a cell gets the integers that fall into it after a random shift. Cells of
+    probability 0 have no length, the ones at the end included, so no rounding error of arithmetic ever reaches them.
+    """
+    last = cumulative[:, -1:]
+    wanted = sizes[:, None]
+    cuts = cumulative * (wanted / last)
+    cuts += rng.random((sizes.size, 1))
+    whole = np.minimum(cuts.astype(np.int64), wanted)
+    np.copyto(whole, wanted, where=cumulative == last)
+    counts = np.diff(whole, axis=1, prepend=0)
+    codes = np.broadcast_to(np.arange(counts.shape[1], dtype=np.int32), counts.shape)
+    return np.repeat(codes.ravel(), counts.ravel())
+
+
+def _sampled(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
+    """Return an independent draw for each row of each group, by bisection of its group's cumulative weights."""
+    group = np.repeat(np.arange(sizes.size), sizes)
+    last = cumulative[:, -1]
+    points = np.minimum(rng.random(group.size) * last[group], np.nextafter(last, 0.0)[group])
+    flat, width = cumulative.ravel(), cumulative.shape[1]
+    low = group * width
+    found = low.copy()
+    step = 1 << (width - 1).bit_length() >> 1
+    while step:  # ``found`` ends at the first cell whose cumulative weight is above the point
+        ahead = found + step
+        inside = ahead - low < width
+        found = np.where(inside & (flat[np.where(inside, ahead, low) - 1] <= points), ahead, found)
+        step >>= 1
+    return np.asarray(found - low, dtype=np.int32)
+
+
+def _grouped(order: Index, conditional: _Conditional, out: Column) -> tuple[Index, Index]:
+    """Sort ``order`` (of rows) by their parents' values, stably; also return where each group starts, and the end."""
+    if not conditional.family.parents:
+        return order, np.array([0, order.size])
+    codes = conditional.groups(out)
+    # Radix sort by 16 bits a pass: numpy's stable sort of short integers is a counting sort.
+    for shift in range(0, max(1, (conditional.group_count - 1).bit_length()), 16):
+        digits = (codes >> shift).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    ordered = codes[order]
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return order, np.concatenate([[0], starts, [order.size]])
+
+
+def _chunks(groups: int, width: int) -> Iterator[slice]:
+    step = max(1, CHUNK // width)
+    for start in range(0, groups, step):
+        yield slice(start, min(start + step, groups))
+
+
+def _integers(below: int) -> type[np.signedinteger]:
+    """Return the shorter type that holds 0 … ``below``: half the memory to move."""
+    return np.int32 if below < 1 << 31 else np.int64
+
+
+class _Conditional:
+    """p(attribute | parents) up to scale, looked up for the groups that occur."""
+
+    def __init__(self, network: Network, beliefs: Beliefs, family: Family) -> None:
+        sizes = network.domain.sizes
+        self.family = family
+        self.size = sizes[family.attribute]
+        self.group_count = prod(sizes[p] for p in family.parents)
+        self._sizes = sizes
+        self._logarithmic = beliefs.logarithmic
+        self._tables = [(network.plan.scopes[node], np.ascontiguousarray(beliefs.inside[node])) for node in family.nodes]
+
+    def groups(self, out: Column) -> Index:
+        """Number the combinations of the parents' values in ``out``'s rows."""
+        codes: Index = np.zeros(out.shape[0], dtype=_integers(self.group_count))
+        for parent in self.family.parents:
+            np.multiply(codes, self._sizes[parent], out=codes)
+            np.add(codes, out[:, parent], out=codes)
+        return codes
+
+    def weights(self, out: Column, rows: Index) -> NDArray[np.float64]:
+        """Return a row of weights over the attribute's values for each of ``rows`` (whose parents' values count)."""
+        total = None
+        for scope, table in self._tables:
+            part = self._lookup(scope, table, out, rows)
+            total = part if total is None else total + part if self._logarithmic else total * part
+        assert total is not None
+        if self._logarithmic:
+            total = np.exp(total - total.max(axis=1, keepdims=True))
+        return total
+
+    def _lookup(self, scope: tuple[int, ...], table: NDArray[np.float64], out: Column, rows: Index) -> NDArray[np.float64]:
+        strides = dict(zip(scope, (stride // table.itemsize for stride in table.strides), strict=True))
+        start: Index = np.zeros(rows.size, dtype=np.int64)
+        for parent in self.family.parents:
+            if parent in strides:
+                start += out[rows, parent].astype(np.int64) * strides[parent]
+        step = strides.get(self.family.attribute, 0)
+        return table.ravel().take(start[:, None] + np.arange(self.size) * step)
+
+
+def rounding_distance(model: Model, clique: Iterable[str], rows: int) -> Distance:
+    """Bound the L1 distance of ``clique``'s counts in ``rows`` rounded records from rows × the model's probabilities.
+
+    ``clique`` must lie inside a clique of the model. Take a family with k values of its attribute. In a group of n rows
+    the errors of the k cells are each below 1 and sum to 0, so their L1 norm is at most 2 ⌊k/2⌋, and at most 2 n; the
+    error in the parents' own counts passes through p(a | parents) without growing, and is at most that of the earlier
+    family that holds them all. On average over draws a cell with expectation e errs by at most min(1/2, 2e).
+    """
+    wanted = {model.domain.index(a) for a in clique}
+    chain = list(_chain(families(model.network.plan), wanted))
+    names, sizes = model.domain.attributes, model.domain.sizes
+    tables = model.marginals([tuple(names[i] for i in sorted({f.attribute, *f.parents})) for f in chain])
+    most = mean = 0.0
+    for family, table in zip(chain, tables, strict=True):
+        k = sizes[family.attribute]
+        worst = min(2 * (k // 2) * prod(sizes[p] for p in family.parents), 2 * rows)
+        expected = 2 * rows * table / model.total
+        most += worst
+        mean += min(worst, float(np.minimum(0.5, expected).sum())) if k > 1 else 0.0
+    return Distance(min(most, 2.0 * rows), min(mean, 2.0 * rows))
+
+
+def _chain(found: list[Family], wanted: set[int]) -> Iterator[Family]:
+    """Walk from the family that holds ``wanted`` to the first family: each holds the parents of the one before."""
+    position = {family.attribute: i for i, family in enumerate(found)}
+    while wanted:
+        family = found[max(position[a] for a in wanted)]
+        if not wanted <= {family.attribute, *family.parents}:
+            raise SchemaError("A distance is stated only for attributes that share a clique of the model.")
+        yield family
+        wanted = set(family.parents)
