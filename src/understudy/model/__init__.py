@@ -1,14 +1,18 @@
 """Graphical models of public numbers: junction trees, inference, estimation, generation. Never sees private counts."""
 
 from understudy.model.estimation import Fit, fit
+from understudy.model.evidence import Forbidden
+from understudy.model.generation import Distance, rounding_distance
 from understudy.model.model import Model, Zeros
 from understudy.model.observation import MatrixQuery, Observation, Query
 from understudy.model.solvers import Dual, MirrorDescent, Solver
 from understudy.model.tree import JunctionTree, junction_tree, tree_size, tree_sizes_with
 
 __all__ = [
+    "Distance",
     "Dual",
     "Fit",
+    "Forbidden",
     "JunctionTree",
     "MatrixQuery",
     "MirrorDescent",
@@ -19,6 +23,7 @@ __all__ = [
     "Zeros",
     "fit",
     "junction_tree",
+    "rounding_distance",
     "tree_size",
     "tree_sizes_with",
 ]

@@ -6,15 +6,17 @@ A model is a small frozen value; what it costs to answer with (a calibrated junc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError
+from understudy.model.evidence import evidence
+from understudy.model.generation import Method, generate
 from understudy.model.inference import Beliefs, Flat, Network
 from understudy.model.query import Answers
 from understudy.model.threads import one_thread
@@ -53,6 +55,11 @@ class Model:
         return self._calibrated[0].cliques
 
     @property
+    def network(self) -> Network:
+        """The tables of the model and the plan that contracts them."""
+        return self._calibrated[0]
+
+    @property
     def size(self) -> int:
         """JT-SIZE of the paper: bytes of the junction tree's cliques."""
         return self._calibrated[0].tree.size
@@ -70,10 +77,41 @@ class Model:
             raise SchemaError("A marginal names an attribute twice; name each once.")
         return self.marginals([clique])[0].transpose([clique.index(a) for a in names])
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
-        """Return the marginals on ``cliques`` (each in domain order), sharing the work among them."""
+    def marginals(
+        self, cliques: Sequence[Clique], *, precision: Literal["double", "single"] = "double"
+    ) -> list[NDArray[np.float64]]:
+        """Return the marginals on ``cliques`` (each in domain order), sharing the work among them.
+
+        Single precision is right to about six digits, in half the time and memory: enough to rank candidates by.
+        """
         with one_thread():
-            return self._answers.marginals(cliques)
+            return (self._answers if precision == "double" else self._rough_answers).marginals(cliques)
+
+    def given(self, fixed: Mapping[str, int]) -> Model:
+        """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""
+        log_z = self.log_z
+        held = Model(self.domain, self.parameters, self.total, (*self.zeros, *evidence(self.domain, fixed)))
+        try:
+            share = float(np.exp(held.log_z - log_z))
+        except SchemaError:
+            values = ", ".join(f"{attribute} = {code}" for attribute, code in fixed.items())
+            raise SchemaError(f"No record can have {values}: the impossible combinations forbid it.") from None
+        return replace(held, total=self.total * share)
+
+    def generate(
+        self,
+        rows: int,
+        rng: np.random.Generator,
+        given: Mapping[str, int] | None = None,
+        method: Method = "round",
+    ) -> NDArray[np.int32]:
+        """Return ``rows`` records as codes, rows × attributes in domain order; all of them with the ``given`` codes.
+
+        ``"round"`` keeps the counts near the model's (see ``rounding_distance``); ``"sample"`` draws rows independently.
+        """
+        model = self.given(given) if given else self
+        with one_thread():
+            return generate(*model._calibrated, rows, rng, method=method)
 
     def __repr__(self) -> str:
         return f"Model({len(self.domain)} attributes, {len(self.parameters)} cliques, total {self.total:.0f})"
@@ -91,6 +129,10 @@ class Model:
     def _answers(self) -> Answers:
         return Answers(*self._calibrated, total=self.total)
 
+    @cached_property
+    def _rough_answers(self) -> Answers:
+        return Answers(*self._calibrated, total=self.total, dtype=np.float32)
+
     def potentials(self, network: Network) -> Flat:
         """Return the log-potentials of ``network``'s tables (minus infinity in forbidden cells)."""
         flat = np.where(allowed_cells(network, self.zeros), 0.0, -np.inf)
@@ -106,4 +148,4 @@ def allowed_cells(network: Network, zeros: Sequence[Zeros]) -> NDArray[np.bool_]
         forbidden = np.zeros(network.domain.shape(zero.clique))
         forbidden[tuple(np.asarray(zero.cells, dtype=np.int64).reshape(-1, len(zero.clique)).T)] = 1.0
         network.add(flat, zero.clique, forbidden, everywhere=True)
-    return flat == 0.0
+    return np.asarray(flat == 0.0)
