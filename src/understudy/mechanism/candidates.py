@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
+from typing import Literal
 
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
@@ -16,15 +17,16 @@ from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
+RANKING: Literal["single"] = "single"
+"""Candidates are judged by marginals of single precision: the door rounds them to whole records anyway."""
+
 
 def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:
     """Return all that may ever be chosen: W_+, or W itself for MWEM's rule."""
     return workload.closure if config.candidates == "closure" else workload.cliques
 
 
-def require_capacity(
-    domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int
-) -> None:
+def require_capacity(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int) -> None:
     """Refuse, before any spend, a capacity that the smallest useful model exceeds.
 
     The model always holds all one-way marginals and the cliques of structural zeros; the first choice must
@@ -39,9 +41,7 @@ def require_capacity(
         )
 
 
-def allowed(
-    domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int
-) -> list[Clique]:
+def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int) -> list[Clique]:
     """C_t: the candidates with which the junction tree stays within ``limit`` bytes.
 
     One that lies inside a clique of the tree is always allowed, because it costs no size (the paper does not
@@ -59,17 +59,13 @@ def allowed(
     return [r for r in candidates if sizes[r] == least]
 
 
-def judged(
-    model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float
-) -> list[Candidate]:
+def judged(model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float) -> list[Candidate]:
     """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
-    estimates = model.marginals(cliques)
+    estimates = model.marginals(cliques, precision=RANKING)
     if config.criterion == "mwem":
         return [Candidate(r, 1.0, float(e.size), e) for r, e in zip(cliques, estimates, strict=True)]
     noise = expected_noise(config, scale)
-    return [
-        Candidate(r, workload.weights[r], noise * e.size, e) for r, e in zip(cliques, estimates, strict=True)
-    ]
+    return [Candidate(r, workload.weights[r], noise * e.size, e) for r, e in zip(cliques, estimates, strict=True)]
 
 
 def expected_noise(config: AimConfig, scale: float) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import UserError
 from understudy.mechanism import Outcome, Round
+from understudy.mechanism.candidates import RANKING
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.estimator import weighted_average
@@ -118,11 +119,7 @@ class _Use:
 
 def _usable_rounds(outcome: Outcome, cliques: Sequence[Clique]) -> list[_Use]:
     """Every round whose model was kept, with those of ``cliques`` that were candidates then."""
-    uses = [
-        _Use(r, [c for c in cliques if c in set(r.candidates)])
-        for r in outcome.rounds
-        if r.before is not None
-    ]
+    uses = [_Use(r, [c for c in cliques if c in set(r.candidates)]) for r in outcome.rounds if r.before is not None]
     return [use for use in uses if use.cliques]
 
 
@@ -138,9 +135,7 @@ def _round_share(outcome: Outcome, r: Round) -> float:
     return (1 - FINAL_SHARE) / outcome.most_rounds
 
 
-def _round_bounds(
-    r: Round, cliques: Sequence[Clique], theirs: Mapping[Clique, Floats], beta: float
-) -> dict[Clique, float]:
+def _round_bounds(r: Round, cliques: Sequence[Clique], theirs: Mapping[Clique, Floats], beta: float) -> dict[Clique, float]:
     """w_r E_r ≤ w_{r_t} E_{r_t} + penalties + (2Δ/ε) (log|C_t| + log 1/β₂), then the triangle inequality.
 
     In the integers that the door used: weights, rounded estimates and rounded penalties are reproduced, not
@@ -148,7 +143,7 @@ def _round_bounds(
     """
     if r.before is None:
         return {}
-    *centres, chosen = [_Centre.of(m) for m in r.before.marginals([*cliques, r.clique])]
+    *centres, chosen = [_Centre.of(m) for m in r.before.marginals([*cliques, r.clique], precision=RANKING)]
     beta_measure, beta_select = _split(r, beta)
     weights = {c: int(w) for c, w in zip(r.candidates, r.selection.weights, strict=True)}
     penalties = {c: round(weights[c] * p) for c, p in zip(r.candidates, r.penalties, strict=True)}
@@ -166,7 +161,7 @@ def _round_bounds(
 @dataclass(frozen=True, eq=False)
 class _Centre:
     """A model's marginal as the door rounded it. ``doubt`` counts cells so near a half that a second
-    computation of the same marginal may round them the other way.
+    computation of the same marginal, in single precision, may round them the other way.
     """
 
     counts: NDArray[np.int64]
@@ -175,7 +170,7 @@ class _Centre:
     @classmethod
     def of(cls, marginal: Floats) -> _Centre:
         apart = np.abs(marginal - np.floor(marginal) - 0.5)
-        return cls(rounded(marginal), int((apart < 1e-6 + 1e-9 * marginal).sum()))
+        return cls(rounded(marginal), int((apart < 1e-6 + 1e-5 * marginal).sum()))
 
 
 def _split(r: Round, beta: float) -> tuple[float, float]:
