@@ -17,8 +17,8 @@ from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
-RANKING: Literal["single"] = "single"
-"""Candidates are judged by marginals of single precision: the door rounds them to whole records anyway."""
+RANKING: Literal["single", "double"] = "double"
+"""The precision of the marginals that candidates are judged by; bounds compute them again in the same."""
 
 
 def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:

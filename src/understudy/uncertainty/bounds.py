@@ -161,7 +161,7 @@ def _round_bounds(r: Round, cliques: Sequence[Clique], theirs: Mapping[Clique, F
 @dataclass(frozen=True, eq=False)
 class _Centre:
     """A model's marginal as the door rounded it. ``doubt`` counts cells so near a half that a second
-    computation of the same marginal, in single precision, may round them the other way.
+    computation of the same marginal, perhaps in single precision, may round them the other way.
     """
 
     counts: NDArray[np.int64]
