@@ -6,6 +6,7 @@ from understudy.model.generation import Distance, rounding_distance
 from understudy.model.model import Model, Zeros
 from understudy.model.observation import MatrixQuery, Observation, Query
 from understudy.model.solvers import Dual, MirrorDescent, Solver
+from understudy.model.storage import load_model, save_model
 from understudy.model.tree import JunctionTree, junction_tree, tree_size, tree_sizes_with
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "Zeros",
     "fit",
     "junction_tree",
+    "load_model",
     "rounding_distance",
+    "save_model",
     "tree_size",
     "tree_sizes_with",
 ]

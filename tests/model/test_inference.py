@@ -1,0 +1,111 @@
+"""Every marginal and the log-partition function, against multiplying everything out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.domain import Domain
+from understudy.errors import SchemaError
+from understudy.model import Forbidden, Model
+
+from .small import BruteForce, models, subsets
+
+RELATIVE = 1e-9
+BELOW_DOUBLES = 1e-250
+"""Probabilities so small that the products they come from may underflow."""
+
+
+@settings(deadline=None, max_examples=150)
+@given(models())
+def test_log_partition_function(model: Model) -> None:
+    truth = BruteForce(model)
+    assert np.isclose(model.log_z, truth.log_z, rtol=RELATIVE, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=150)
+@given(models())
+def test_every_marginal_of_up_to_three_attributes(model: Model) -> None:
+    truth = BruteForce(model)
+    wanted = subsets(model.domain)
+    for clique, got in zip(wanted, model.marginals(wanted), strict=True):
+        want = truth.marginal(clique)
+        np.testing.assert_allclose(got, want, rtol=RELATIVE, atol=model.total * BELOW_DOUBLES, err_msg=str(clique))
+        assert np.all(got[np.isneginf(truth.log_marginal(clique))] == 0), f"{clique}: a forbidden cell is not 0"
+
+
+@settings(deadline=None, max_examples=60)
+@given(models(), st.randoms(use_true_random=False))
+def test_a_marginal_of_any_attributes_in_any_order(model: Model, random) -> None:  # type: ignore[no-untyped-def]
+    names = [a for a in model.domain if random.random() < 0.7]
+    random.shuffle(names)
+    got = model.marginal(names)
+    clique = model.domain.clique(names)
+    want = BruteForce(model).marginal(clique).transpose([clique.index(a) for a in names])
+    np.testing.assert_allclose(got, want, rtol=RELATIVE, atol=model.total * BELOW_DOUBLES)
+
+
+@settings(deadline=None, max_examples=60)
+@given(models(attributes=4, magnitude=10.0))
+def test_the_batch_and_single_questions_agree(model: Model) -> None:
+    wanted = subsets(model.domain)
+    for clique, got in zip(wanted, model.marginals(wanted), strict=True):
+        np.testing.assert_allclose(Model(*_parts(model)).marginal(clique), got, rtol=1e-12, atol=0)
+
+
+def _parts(model: Model):  # type: ignore[no-untyped-def]
+    return model.domain, model.parameters, model.total, model.zeros
+
+
+@settings(deadline=None, max_examples=60)
+@given(models(magnitude=10.0))
+def test_single_precision_is_right_to_five_digits(model: Model) -> None:
+    truth = BruteForce(model)
+    wanted = subsets(model.domain)
+    for clique, got in zip(wanted, model.marginals(wanted, precision="single"), strict=True):
+        np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-4, atol=1e-5 * model.total)
+
+
+def test_a_model_of_nothing_is_uniform() -> None:
+    model = Model(Domain.of({"a": 2, "b": 3}), {}, 12.0)
+    np.testing.assert_allclose(model.marginal(["a", "b"]), np.full((2, 3), 2.0))
+    assert model.log_z == pytest.approx(np.log(6))
+
+
+def test_the_empty_marginal_is_the_mass() -> None:
+    model = Model(Domain.of({"a": 2, "b": 3}), {("a",): np.array([1.0, 2.0])}, 12.0)
+    assert model.marginal([]) == pytest.approx(12.0)
+
+
+def test_an_attribute_named_twice_is_refused() -> None:
+    with pytest.raises(SchemaError, match="twice"):
+        Model(Domain.of({"a": 2}), {}, 1.0).marginal(["a", "a"])
+
+
+def test_hundreds_of_attributes_far_apart() -> None:
+    """A chain of 300 binary attributes that copy each other: the ends still agree as powers of the step say."""
+    names = [f"x{i}" for i in range(300)]
+    domain = Domain(tuple(names), (2,) * 300)
+    link = np.log(np.array([[0.999, 0.001], [0.001, 0.999]]))
+    model = Model(domain, {(a, b): link for a, b in zip(names, names[1:], strict=False)}, 1.0)
+    same = 0.5 + 0.5 * 0.998**299
+    np.testing.assert_allclose(
+        model.marginal(["x0", "x299"]), [[same / 2, (1 - same) / 2], [(1 - same) / 2, same / 2]], rtol=1e-9
+    )
+
+
+def test_zeros_that_leave_nothing_in_one_table() -> None:
+    zeros = (Forbidden(("a",), np.array([[0], [1]])),)
+    with pytest.raises(SchemaError, match="forbid every combination"):
+        _ = Model(Domain.of({"a": 2, "b": 2}), {}, 1.0, zeros).log_z
+
+
+def test_zeros_that_leave_nothing_only_together() -> None:
+    zeros = (
+        Forbidden(("a", "b"), np.array([[0, 0], [0, 1]])),
+        Forbidden(("b", "c"), np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[:, ::1][:2]),
+        Forbidden(("a", "c"), np.array([[1, 0]])),
+        Forbidden(("b", "c"), np.array([[1, 1]])),
+    )
+    with pytest.raises(SchemaError, match="forbid every record"):
+        _ = Model(Domain.of({"a": 2, "b": 2, "c": 2}), {}, 1.0, zeros).log_z
