@@ -71,9 +71,7 @@ def test_the_score_is_line_13(make_door: MakeDoor) -> None:
     model = mechanism("independent").run(make_door(), TWO_WAY).model
     assert model is not None
     workload = Workload.of(SMALL, [(["a", "b"], 2), (["b", "c"], 1)])
-    aim, mwem = (
-        judged(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem")
-    )
+    aim, mwem = (judged(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem"))
     assert [c.weight for c in aim] == [2 * 2 + 1 * 1, 2 + 1]
     assert aim[0].penalty == pytest.approx(sqrt(2 / pi) * 5.0 * 6)
     assert [(c.weight, c.penalty) for c in mwem] == [(1, 6), (1, 3)]
@@ -120,9 +118,7 @@ def test_the_size_limit_grows_with_the_budget_and_holds(make_door: MakeDoor) -> 
     for r, allowed_size in zip(outcome.rounds, limits, strict=True):
         assert r.size <= max(allowed_size, 8 * 40)
     assert max(len(m.clique) for m in outcome.measurements) == 2
-    wide = mechanism("aim", rounds=20).run(
-        make_door(domain=domain, rho=10, rows=5000), Workload.all_kway(domain, 3)
-    )
+    wide = mechanism("aim", rounds=20).run(make_door(domain=domain, rho=10, rows=5000), Workload.all_kway(domain, 3))
     assert max(len(m.clique) for m in wide.measurements) == 3
 
 
@@ -309,6 +305,14 @@ def test_control_flow_depends_on_the_table_only_through_answers(make_door: MakeD
     again: list[Event] = []
     mechanism(name).run(Replay(door, outcome), TWO_WAY, on_event=again.append)  # type: ignore[arg-type]
     assert timeless(told) == timeless(again)
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_what_a_mechanism_expects_is_all_that_it_asks_for(make_door: MakeDoor, name: str) -> None:
+    chosen = mechanism(name)
+    outcome = chosen.run(make_door(rho=1), TWO_WAY)
+    asked = {m.clique for m in outcome.measurements} | {c for r in outcome.rounds for c in r.candidates}
+    assert asked <= set(chosen.expects(TWO_WAY))
 
 
 def test_gaussian_answers_with_the_best_allocation(make_door: MakeDoor) -> None:

@@ -59,8 +59,7 @@ def test_the_whole_budget_and_never_more(
     assert rho * (1 - LAST_UNIT) <= door.filter.spent <= rho
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
     assert (
-        sum((m.rho for m in outcome.measurements), Fraction(0))
-        + sum((r.selection.rho for r in outcome.rounds), Fraction(0))
+        sum((m.rho for m in outcome.measurements), Fraction(0)) + sum((r.selection.rho for r in outcome.rounds), Fraction(0))
         == outcome.spent
     )
     assert outcome.rho == rho

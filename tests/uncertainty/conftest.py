@@ -16,9 +16,7 @@ from understudy.source import MemorySource
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"a": 3, "b": 4, "c": 5, "d": 2})
-WEIGHTED = Workload.of(
-    DOMAIN, [(["a", "b", "c"], 1.0), (["a", "d"], 20.0), (["b", "d"], 0.2), (["c", "d"], 5.0)]
-)
+WEIGHTED = Workload.of(DOMAIN, [(["a", "b", "c"], 1.0), (["a", "d"], 20.0), (["b", "d"], 0.2), (["c", "d"], 5.0)])
 QUICK = partial(fit, max_iterations=40)
 """The bounds hold whatever the fit: an unfinished one is as good a test, and there are many runs."""
 

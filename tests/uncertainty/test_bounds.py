@@ -15,7 +15,7 @@ from understudy.mechanism import Round, mechanism
 from understudy.privacy import Budget, Candidate, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.uncertainty import TableMarginals, bounds, cell_intervals, weighted_average
-from understudy.uncertainty.bounds import _round_bounds
+from understudy.uncertainty.bounds import _round_bounds, rows_bound
 
 from .conftest import DOMAIN, WEIGHTED, Run, one_run
 
@@ -120,6 +120,16 @@ def test_weighted_average_is_the_papers_estimator() -> None:
 def test_every_marginal_of_the_closure_has_a_bound() -> None:
     for run in runs()[:20]:
         assert set(bounds(run.outcome)) == set(WEIGHTED.closure)
+
+
+def test_no_bound_exceeds_both_tables() -> None:
+    run = one_run(3, rho=1e-5)
+    assert run.outcome.model is not None
+    made = bounds(run.outcome)
+    most = rows_bound(run.outcome, 0.002) + run.outcome.model.total
+    assert all(b.value <= most * (1 + 1e-9) for b in made.values())
+    assert any(b.value == pytest.approx(most) for b in made.values())
+    assert all(run.error(r) <= b.value for r, b in made.items())
 
 
 def test_more_confidence_costs_more() -> None:

@@ -42,9 +42,7 @@ def test_the_bound_holds(case: str, noise: str, scale: float) -> None:
     truth, estimate = truths()[case]
     rng = np.random.default_rng(3)
     distance = int(np.abs(truth - estimate).sum())
-    missed = [
-        distance > distance_bound(measured(truth, noise, scale, rng), estimate, 0.1) for _ in range(1000)
-    ]
+    missed = [distance > distance_bound(measured(truth, noise, scale, rng), estimate, 0.1) for _ in range(1000)]
     assert np.mean(missed) < 0.13
 
 
@@ -65,9 +63,7 @@ def test_a_bound_without_its_margin_fails() -> None:
     truth, estimate = truths()["far off everywhere"]
     rng = np.random.default_rng(5)
     distance = int(np.abs(truth - estimate).sum())
-    missed = [
-        distance > np.abs(measured(truth, "gaussian", 6.0, rng).values - estimate).sum() for _ in range(300)
-    ]
+    missed = [distance > np.abs(measured(truth, "gaussian", 6.0, rng).values - estimate).sum() for _ in range(300)]
     assert np.mean(missed) > 0.3
 
 

@@ -68,9 +68,7 @@ def test_radius_is_tighter_than_the_paper_and_than_the_lipschitz_form(cells: int
 
 
 def test_many_cells_approach_the_mean() -> None:
-    assert l1_radius((Term(1.0, "gaussian", 30.0, 1),), 10**6, 0.05) == pytest.approx(
-        sqrt(2 / pi) * 30 * 10**6, rel=0.002
-    )
+    assert l1_radius((Term(1.0, "gaussian", 30.0, 1),), 10**6, 0.05) == pytest.approx(sqrt(2 / pi) * 30 * 10**6, rel=0.002)
 
 
 @pytest.mark.parametrize(("s1", "s2"), [(0.6, 0.6), (1.0, 0.5), (2.0, 3.0)])
@@ -95,9 +93,7 @@ def test_lemma_1_fails_without_its_price_or_its_variance() -> None:
     """The lemma is not idle: a coarse lattice with no variance added breaks the plain Gaussian bound."""
     term = Term(1.0, "gaussian", 1.0, 1)
     k, p = half("gaussian", 1.0)
-    off_lattice = float(
-        (p / 2) @ (np.abs(k + 0.5) + np.abs(k - 0.5))
-    )  # E|z + ½|, ½ standing for another term
+    off_lattice = float((p / 2) @ (np.abs(k + 0.5) + np.abs(k - 0.5)))  # E|z + ½|, ½ standing for another term
     gaussian = stats.norm.expect(lambda x: abs(x + 0.5))
     assert off_lattice > gaussian
     assert off_lattice <= (1 + _theta(term, 0.3)) * stats.norm.expect(lambda x: abs(x + 0.5), scale=sqrt(1.3))

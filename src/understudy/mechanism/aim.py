@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.candidates import allowed, expected_noise, judged, pool, require_capacity
 from understudy.mechanism.config import AimConfig
@@ -35,6 +36,11 @@ class Aim:
 
     config: AimConfig = field(default_factory=AimConfig)
     name: str = "aim"
+
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config)]
+        return tuple(dict.fromkeys(asked))
 
     def run(
         self,
@@ -74,9 +80,7 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
             limit = session.share_with(step) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not step.final:
                 step, ended = last_step(session.remaining, config.share), "time"
-            done, model = play_round(
-                session, config, step, int(limit), model
-            )  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            done, model = play_round(session, config, step, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             session.record(done)
             if step.final:
                 return session.outcome(
@@ -85,15 +89,11 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
             step = next_step(session, config, step.annealed() if done.annealed else step)  # line 16
 
 
-def play_round(
-    session: Session, config: AimConfig, step: Step, limit: int, model: Model
-) -> tuple[Round, Model]:
+def play_round(session: Session, config: AimConfig, step: Step, limit: int, model: Model) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
     index, began = len(session.rounds) + 1, session.seconds
     epsilon, scale = epsilon_for(step.select), config.scale_for(step.measure, session.door.unit)
-    choices = allowed(
-        session.domain, session.model_cliques, pool(session.workload, config), limit
-    )  # C_t: no cost
+    choices = allowed(session.domain, session.model_cliques, pool(session.workload, config), limit)  # C_t: no cost
     session.tell(RoundStarted(index, len(choices), epsilon, scale, limit, step.final))
     scored = judged(model, choices, session.workload, config, scale)
     selection = session.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
@@ -168,7 +168,7 @@ def next_step(session: Session, config: AimConfig, step: Step) -> Step:
     return step
 
 
-def _initial_cliques(workload: Workload, config: AimConfig) -> list[tuple[str, ...]]:
+def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
     return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
 
 

@@ -32,6 +32,10 @@ class Gaussian:
         """As in the registry."""
         return "gaussian+pgm" if self.modelled else "gaussian"
 
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run asks for."""
+        return workload.cliques
+
     def run(
         self,
         door: Door,
@@ -68,9 +72,7 @@ def shares(workload: Workload) -> list[float]:
     return [(c * n) ** (2 / 3) for c, n in zip(workload.costs, cells, strict=True)]
 
 
-def measure_all(
-    session: Session, config: AimConfig, cliques: Sequence[Clique], parts: Sequence[float]
-) -> None:
+def measure_all(session: Session, config: AimConfig, cliques: Sequence[Clique], parts: Sequence[float]) -> None:
     """Measure each clique with its part of the budget; the last takes what rounding has left."""
     budgets = allocate(session.rho, parts)
     for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
+from understudy.domain import Clique
 from understudy.mechanism.candidates import require_tree
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import OnEvent
@@ -25,6 +26,10 @@ class Independent:
 
     config: AimConfig = field(default_factory=AimConfig)
     name: str = "independent"
+
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run asks for."""
+        return tuple((attribute,) for attribute in workload.domain)
 
     def run(
         self,
@@ -46,7 +51,7 @@ class Independent:
             estimator=estimator,
             clock=clock,
         )
-        cliques = [(attribute,) for attribute in door.domain]
+        cliques = self.expects(workload)
         require_tree(door.domain, [*cliques, *session.model_cliques], self.config.max_size)
         with session.running():
             measure_all(session, self.config, cliques, [1.0] * len(cliques))

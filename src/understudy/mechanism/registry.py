@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from understudy.domain import Clique
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.config import AimConfig
@@ -26,6 +27,10 @@ class Mechanism(Protocol):
     @property
     def name(self) -> str:
         """As in the registry."""
+        ...
+
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         ...
 
     def run(
@@ -59,7 +64,5 @@ def mechanism(name: str, **options: Any) -> Mechanism:
         make = MECHANISMS[name]
     except KeyError:
         hint = did_you_mean(name, MECHANISMS)
-        raise UserError(
-            f'There is no mechanism "{name}"; choose from {", ".join(MECHANISMS)}.{hint}'
-        ) from None
+        raise UserError(f'There is no mechanism "{name}"; choose from {", ".join(MECHANISMS)}.{hint}') from None
     return make(**options)

@@ -53,9 +53,7 @@ class Session:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         if workload.domain != door.domain:
-            raise WorkloadError(
-                "The workload was made for another schema than the table's; make it from the same one."
-            )
+            raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
         self.name, self.door, self.workload, self.zeros = name, door, workload, tuple(zeros)
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
@@ -93,9 +91,7 @@ class Session:
         self.rounds.append(replace(done, before=_light(done.before)))
         last = {clique: r.index for r in self.rounds for clique in r.candidates}
         needed = set(last.values())
-        self.rounds = [
-            r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds
-        ]
+        self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
 
     @property
     def seconds(self) -> float:
@@ -121,9 +117,7 @@ class Session:
         """Pass an event on to the listener."""
         self._tell(event)
 
-    def measure(
-        self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int
-    ) -> Measurement:
+    def measure(self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int) -> Measurement:
         """Measure a marginal through the door and keep it."""
         found = self.door.measure(clique, sigma=scale, noise=noise)
         self.measurements.append(found)
@@ -141,16 +135,11 @@ class Session:
         began = self._clock()
         start = None if self.fit is None else self.fit.model
         observations = [
-            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION))
-            for m in self.measurements
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION)) for m in self.measurements
         ]
         self.fit = self._estimator(self.domain, observations, zeros=self.zeros, start=start)
         model, seconds = self.fit.model, self._clock() - began
-        self.tell(
-            Estimated(
-                round_index, model.size, self.fit.iterations, self.fit.loss, str(self.fit.reason), seconds
-            )
-        )
+        self.tell(Estimated(round_index, model.size, self.fit.iterations, self.fit.loss, str(self.fit.reason), seconds))
         return model
 
     def outcome(

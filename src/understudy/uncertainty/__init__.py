@@ -3,7 +3,7 @@
 Public: computed from what was released alone, at no further cost in privacy.
 """
 
-from understudy.uncertainty.bounds import Bound, Marginals, bounds, supported_bound
+from understudy.uncertainty.bounds import Bound, Marginals, bounds
 from understudy.uncertainty.cells import Intervals, cell_intervals
 from understudy.uncertainty.estimator import Estimate, weighted_average
 from understudy.uncertainty.tables import TableMarginals
@@ -16,6 +16,5 @@ __all__ = [
     "TableMarginals",
     "bounds",
     "cell_intervals",
-    "supported_bound",
     "weighted_average",
 ]

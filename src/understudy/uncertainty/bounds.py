@@ -8,8 +8,8 @@ Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (sup
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import log, sqrt
+from dataclasses import dataclass, replace
+from math import inf, log, sqrt
 from typing import Literal, Protocol
 
 import numpy as np
@@ -22,12 +22,17 @@ from understudy.mechanism.candidates import RANKING
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.estimator import weighted_average
-from understudy.uncertainty.tails import Floats, l1_radius
+from understudy.uncertainty.tails import Floats, cell_radius, l1_radius
 
 RoundChoice = Literal["paid", "last"]
 
 FINAL_SHARE = 0.8
 """Share of the failure probability that goes to the final round; all earlier rounds together get the rest."""
+
+TOTAL_SHARE = 0.04
+"""Share of the failure probability that goes to a bound on the number of rows: no error exceeds both tables'
+sizes.
+"""
 
 
 class Marginals(Protocol):
@@ -65,21 +70,28 @@ def bounds(
     by a union bound; ``"last"`` is the paper's rule, the last round in which the marginal was a candidate,
     which is not quite proved.
     """
-    beta = _failure(confidence)
+    failure = _failure(confidence)
+    beta = (1 - TOTAL_SHARE) * failure
     other = _other(outcome, synthetic)
     wanted = list(outcome.workload.closure if cliques is None else cliques)
     theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, other.marginals(wanted), strict=True)}
     found = {r: _supported(outcome, r, theirs[r], beta) for r in wanted}
     missing = [r for r in wanted if found[r] is None]
     found.update(_unsupported(outcome, missing, theirs, beta, rounds))
-    return {r: bound for r in wanted if (bound := found[r]) is not None}
+    most = rows_bound(outcome, TOTAL_SHARE * failure)
+    return {
+        r: replace(bound, value=min(bound.value, most + float(np.abs(theirs[r]).sum())), confidence=confidence)
+        for r in wanted
+        if (bound := found[r]) is not None
+    }
 
 
-def supported_bound(outcome: Outcome, clique: Clique, values: Floats, confidence: float) -> Bound | None:
-    """Bound the distance of ``values`` to the table's marginal on ``clique``, where a measurement contains
-    it.
-    """
-    return _supported(outcome, clique, values, _failure(confidence))
+def rows_bound(outcome: Outcome, beta: float) -> float:
+    """Return a number that the rows of the table exceed with probability at most ``beta``."""
+    total = weighted_average(outcome.measurements, ())
+    if total is None:
+        return inf
+    return max(0.0, float(total.values) + cell_radius(total.terms, beta))
 
 
 def _supported(outcome: Outcome, clique: Clique, values: Floats, beta: float) -> Bound | None:

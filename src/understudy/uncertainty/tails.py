@@ -121,9 +121,7 @@ def _log_two_sided(terms: Sequence[Term], t: Floats) -> Floats:
 def _log_absolute(term: Term, t: Floats) -> Floats:
     """log E exp(t |x|) of a single draw, summed over the integers."""
     k, p = half(term.noise, term.scale)
-    reach = (
-        4 / term.scale if term.noise == "gaussian" else 0.5 / term.scale
-    )  # beyond, the cut tail would count
+    reach = 4 / term.scale if term.noise == "gaussian" else 0.5 / term.scale  # beyond, the cut tail would count
     safe = np.minimum(term.factor * t, reach)
     value = np.array([log(float(p @ np.exp(s * k))) for s in safe])
     return np.where(term.factor * t <= reach, value, inf)
@@ -141,9 +139,7 @@ def _log_price(terms: Sequence[Term], extra: float) -> float:
     for term in sorted(terms, key=lambda term: term.factor):
         total += log1p(_theta(term, variance))
         variance += (term.factor * term.scale) ** 2
-        if (
-            term.repeats > 1
-        ):  # the price falls as the variance grows: the second draw's stands for the later ones
+        if term.repeats > 1:  # the price falls as the variance grows: the second draw's stands for the later ones
             total += (term.repeats - 1) * log1p(_theta(term, variance))
             variance += (term.repeats - 1) * (term.factor * term.scale) ** 2
     return total
