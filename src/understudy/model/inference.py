@@ -213,7 +213,7 @@ class _Linear(_Ring):
 
     def rescale(self, table: Table) -> tuple[Table, float]:
         top = float(table.max())
-        if not top > 0.0:
+        if not top > SAFE_SMALLEST:
             raise _Underflow
         table *= 1.0 / top
         return table, float(np.log(top))

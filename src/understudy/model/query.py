@@ -23,6 +23,9 @@ from understudy.model.threads import workers
 SLICE_ABOVE = 1 << 21
 """A product with more cells than this is made one slice at a time."""
 
+SMALLEST_SUM = 1e-250
+"""A product of scaled tables that sums to more than this has lost no term that could matter in 50 digits."""
+
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
 
@@ -101,7 +104,7 @@ class Answers:
             missing = self._cliques[i] & ~wanted
             smallest = min(_bits(missing), key=self.sizes.__getitem__, default=-1)
             if missing & (missing - 1) == 0:
-                known = _normalised(self._contract(self._belief(i), wanted))
+                known = self._out_of_belief(i, wanted)
             else:
                 known = _sum_out(self._within(i, wanted | 1 << smallest), smallest)
             self._inside[i, wanted] = known
@@ -113,22 +116,36 @@ class Answers:
         best: list[Piece] = []
         for node, scope in enumerate(plan.scopes):
             if self._cliques[i] & ~_mask(scope) == 0:
-                return self._linear([Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])])
+                return [Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])]
         for step in plan.steps:
             if step.right >= 0 and self._cliques[i] & ~_mask(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
                 best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
                 best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
-        return self._linear(best)
+        return best
 
-    def _linear(self, pieces: list[Piece]) -> list[Piece]:
-        """Multiply logarithms out where inference had to use them; scaled probabilities are kept apart."""
-        if not self._beliefs.logarithmic:
-            return [Piece(piece.scope, piece.table.astype(self._dtype, copy=False)) for piece in pieces]
+    def _out_of_belief(self, i: int, wanted: Mask) -> Piece:
+        """Return the marginal of clique ``i`` on nearly all of it, as probabilities.
+
+        Scaled tables can peak in different cells, so that their product is too small for a double: then, and where
+        inference itself had to use logarithms, they are multiplied as logarithms.
+        """
+        pieces = self._belief(i)
+        logarithmic = self._beliefs.logarithmic
+        if not logarithmic:
+            product = self._contract(pieces, wanted)
+            if float(product.table.sum()) > SMALLEST_SUM:
+                return _normalised(product, self._dtype)
+            with np.errstate(divide="ignore"):
+                pieces = [Piece(piece.scope, np.log(piece.table)) for piece in pieces]
+        return _normalised(_keep_only(self._exponential(pieces), wanted), self._dtype)
+
+    def _exponential(self, pieces: list[Piece]) -> Piece:
+        """Add up tables of logarithms, and return the exponential, scaled to maximum 1."""
         scope = _bits(_mask([a for piece in pieces for a in piece.scope]))
         table = np.zeros([self.sizes[a] for a in scope])
         for piece in pieces:
             table = table + piece.ordered().reshape([self.sizes[a] if a in piece.scope else 1 for a in scope])
-        return [Piece(scope, np.exp(table - table.max()).astype(self._dtype))]
+        return Piece(scope, np.exp(table - table.max()))
 
     def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
         """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
@@ -342,12 +359,12 @@ def _conditional(joint: Piece, wanted: Mask) -> Piece:
     table = joint.table.transpose([joint.scope.index(a) for a in scope])
     rows = table.reshape(prod(table.shape[: len(given)]), -1)
     mass = rows @ np.ones(rows.shape[1], dtype=rows.dtype)
-    scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+    scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass >= np.finfo(mass.dtype).tiny)
     return Piece(scope, (rows * scale[:, None]).reshape(table.shape))
 
 
-def _normalised(piece: Piece) -> Piece:
-    return Piece(piece.scope, piece.table * (1.0 / float(piece.table.sum(dtype=np.float64))))
+def _normalised(piece: Piece, dtype: Real) -> Piece:
+    return Piece(piece.scope, (piece.table * (1.0 / float(piece.table.sum()))).astype(dtype, copy=False))
 
 
 def _mask(attributes: Sequence[int]) -> Mask:

@@ -6,6 +6,7 @@ Public numbers only. All of them move one parameter an answer; a model's log-pot
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from understudy.model.inference import Beliefs, Flat, Network
 from understudy.model.observation import Layout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Minimise the sum of ``(answer - value)² / (2 sigma²)`` over distributions of mass ``total``."""
 
@@ -37,6 +38,11 @@ class Problem:
         """Return the objective."""
         residual = self.residual(point)
         return float(residual @ residual) / 2
+
+    @cached_property
+    def typical_sigma(self) -> float:
+        """The geometric mean of the observations' standard deviations."""
+        return float(np.exp(np.mean([np.log(o.sigma) for o in self.layout.observations])))
 
     @property
     def noise_level(self) -> float:
@@ -90,13 +96,14 @@ class DualState:
 
 @dataclass(frozen=True)
 class Dual:
-    """L-BFGS on the dual of the entropy-regularised problem: loss + smoothing × (total × divergence from uniform).
+    """L-BFGS on the dual of the entropy-regularised problem: loss + τ × (total × divergence from uniform).
 
-    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + (smoothing/2) Σ σ²θ². Its gradient, in units of the
-    noise, vanishes at the optimum; the loss there tends to the unregularised optimum as ``smoothing`` goes to 0.
+    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + (τ/2) Σ σ²θ². Its gradient, in units of the noise,
+    vanishes at the optimum; the loss there tends to the unregularised optimum as τ goes to 0. A residual of one
+    standard deviation σ moves a log-potential by 1/(τσ), so τ = ``smoothing`` / (typical σ) means the same on any scale.
     """
 
-    smoothing: float = 0.01
+    smoothing: float = 0.1
     tolerance: float = 3e-3
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
@@ -130,15 +137,20 @@ class Dual:
             return "converged"
         return None
 
+    def _pull(self, problem: Problem) -> Flat:
+        """Return τσ² for each answer."""
+        sigma = problem.layout.sigma
+        return self.smoothing / problem.typical_sigma * sigma**2
+
     def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
         layout, theta = problem.layout, point.parameters
-        pull = self.smoothing * layout.sigma**2 * theta
+        pull = self._pull(problem) * theta
         value = problem.total * point.beliefs.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
         return value, point.answers - layout.values + pull
 
     def _direction(self, problem: Problem, state: DualState) -> Flat:
-        """Two-loop recursion; the first guess of the curvature is its diagonal, count + smoothing × variance."""
-        first = 1.0 / (np.maximum(state.point.answers, 0.0) + self.smoothing * problem.layout.sigma**2)
+        """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ²."""
+        first = 1.0 / (np.maximum(state.point.answers, 0.0) + self._pull(problem))
         q = state.gradient.copy()
         weights = []
         for s, y, rho in reversed(state.memory):
