@@ -89,9 +89,7 @@ def schema_text() -> str:
 def _pick(weights: Floats, rng: Rng) -> Ints:
     """Draw one column of each row of ``weights``, in proportion."""
     edges = np.cumsum(weights, axis=1)
-    return np.asarray(
-        (rng.random(len(weights))[:, None] * edges[:, -1:] >= edges).sum(axis=1), dtype=np.int64
-    )
+    return np.asarray((rng.random(len(weights))[:, None] * edges[:, -1:] >= edges).sum(axis=1), dtype=np.int64)
 
 
 def _words(words: tuple[str, ...], index: Ints, mask: Bools | None = None) -> pa.Array:

@@ -67,10 +67,7 @@ def test_check_is_marked_not_private(folder: Path) -> None:
     assert "Every value fits." in result.stdout
     narrow = folder / "narrow.toml"
     narrow.write_text(
-        (folder / "people.toml")
-        .read_text()
-        .replace("max = 99", "max = 59")
-        .replace("bins = 25 ", "bins = 15 ")
+        (folder / "people.toml").read_text().replace("max = 99", "max = 59").replace("bins = 25 ", "bins = 15 ")
     )
     result = run("schema", "check", folder / "people.csv", "-s", narrow, "--json")
     answer = json.loads(result.stdout)

@@ -13,9 +13,7 @@ from understudy.errors import SchemaError
 from understudy.schema import SchemaFileError, check, draft_schema, parse_schema, require_reviewed
 
 ADULT = Path(__file__).parents[2].parent / "shared" / "datasets" / "raw" / "adult.csv"
-pytestmark = pytest.mark.skipif(
-    not ADULT.exists(), reason="the adult table is not at ../shared/datasets/raw/adult.csv"
-)
+pytestmark = pytest.mark.skipif(not ADULT.exists(), reason="the adult table is not at ../shared/datasets/raw/adult.csv")
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,7 @@ from understudy.schema.load import build_schema
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)
 DATES = st.dates(dt.date(1700, 1, 1), dt.date(2200, 1, 1))
-MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(
-    lambda m: m.replace(microsecond=0)
-)
+MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(lambda m: m.replace(microsecond=0))
 
 
 def schema_of(**columns: dict[str, Any]) -> Schema:
@@ -78,9 +76,7 @@ def real(draw: st.DrawFn) -> dict[str, Any]:
 def day(draw: st.DrawFn) -> dict[str, Any]:
     low, high = bounds(draw, DATES)
     spec: dict[str, Any] = {"kind": "date", "min": low, "max": high, "other": draw(DATES)}
-    spec |= draw(
-        st.sampled_from([{}, {"bins": 7}, {"width": "week"}, {"width": "1 month"}, {"width": "2 years"}])
-    )
+    spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "week"}, {"width": "1 month"}, {"width": "2 years"}]))
     return spec | draw(st.sampled_from([{}, {"format": "%d/%m/%Y"}, {"format": "%Y%%%m.%d"}]))
 
 
@@ -91,9 +87,7 @@ def moment(draw: st.DrawFn) -> dict[str, Any]:
     spec: dict[str, Any] = {"kind": "datetime", "min": low, "max": high, "other": other}
     spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "30 days"}, {"width": "quarter"}]))
     extra = [{"type": "timestamp[s]"}, {"type": "timestamp[ns]"}, {"timezone": "Europe/Paris"}]
-    return spec | draw(
-        st.sampled_from([{}, {"format": "%d/%m/%Y %H:%M"}, {"format": "%Y-%m-%d %H:%M:%S"}, *extra])
-    )
+    return spec | draw(st.sampled_from([{}, {"format": "%d/%m/%Y %H:%M"}, {"format": "%Y-%m-%d %H:%M:%S"}, *extra]))
 
 
 @st.composite
@@ -132,9 +126,7 @@ def test_decode_then_encode_gives_the_codes_back(spec: dict[str, Any], seed: int
 
 @settings(max_examples=200, deadline=None)
 @given(columns(), st.integers(0, 2**32))
-def test_the_same_codes_come_back_when_a_file_has_turned_values_into_text(
-    spec: dict[str, Any], seed: int
-) -> None:
+def test_the_same_codes_come_back_when_a_file_has_turned_values_into_text(spec: dict[str, Any], seed: int) -> None:
     schema = build(spec)
     if schema is None or "timezone" in spec:
         return
@@ -309,9 +301,7 @@ def test_draws_are_uniform_inside_a_bin_and_whole() -> None:
 
 
 def test_decimal_values_decode_to_decimals() -> None:
-    schema = schema_of(
-        c={"kind": "real", "type": "decimal(6, 2)", "min": 1.25, "max": 1.25, "nullable": True}
-    )
+    schema = schema_of(c={"kind": "real", "type": "decimal(6, 2)", "min": 1.25, "max": 1.25, "nullable": True})
     assert schema.decode(np.array([[0], [1]]), np.random.default_rng(0)).column("c").to_pylist() == [
         Decimal("1.25"),
         None,

@@ -32,16 +32,12 @@ def table() -> pa.Table:
             'the "sex"': pa.array(["f", "m", None] * 100).dictionary_encode(),
             "town": [f"town {i}" for i in rng.integers(0, 120, ROWS)],
             "price": np.round(rng.uniform(3, 80, ROWS), 2),
-            "exact": pa.array(
-                [Decimal(int(i)) / 100 for i in rng.integers(0, 9999, ROWS)], pa.decimal128(9, 2)
-            ),
+            "exact": pa.array([Decimal(int(i)) / 100 for i in rng.integers(0, 9999, ROWS)], pa.decimal128(9, 2)),
             "ratio": pa.array([float("nan"), float("inf"), *rng.normal(size=ROWS - 2)]),
             "single": pa.array(rng.normal(size=ROWS), pa.float32()),
             "flag": pa.array([True, False, None] * 100),
             "day": pa.array([dt.date(2020, 2, 3) + dt.timedelta(days=int(i)) for i in range(ROWS)]),
-            "at": pa.array(
-                [dt.datetime(2020, 2, 3, 1, 2, i % 60) for i in range(ROWS)], pa.timestamp("ms", "UTC")
-            ),
+            "at": pa.array([dt.datetime(2020, 2, 3, 1, 2, i % 60) for i in range(ROWS)], pa.timestamp("ms", "UTC")),
             "empty": pa.nulls(ROWS, pa.string()),
             "nested": pa.array([[1]] * ROWS),
         }
@@ -53,9 +49,7 @@ def test_a_draft_of_a_table_loads_fits_and_keeps_every_type() -> None:
     text = draft_schema(data)
     schema = parse_schema(text)
     assert schema.draft
-    assert [c.name for c in schema.columns] == [
-        n for n in data.column_names if n not in ("id", "name", "empty", "nested")
-    ]
+    assert [c.name for c in schema.columns] == [n for n in data.column_names if n not in ("id", "name", "empty", "nested")]
     assert [m for m in check(data, schema) if m.column != "ratio" and m.problem != "not listed"] == []
     back = schema.decode(schema.encode(data), np.random.default_rng(0))
     for name in schema.domain:
@@ -81,9 +75,7 @@ def test_bounds_are_rounded_outward_so_that_extremes_are_not_shown() -> None:
 
 def test_a_csv_with_its_own_date_format_fits_its_draft(tmp_path: Path) -> None:
     file = tmp_path / "a file's.csv"
-    file.write_text(
-        "d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50))
-    )
+    file.write_text("d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50)))
     schema = parse_schema(draft_schema(file))
     assert check(file, schema) == []
     codes = schema.encode(csv.read_csv(file))

@@ -88,8 +88,7 @@ def test_errors_of_a_column(change: tuple[str, str], line: int, words: str) -> N
             "not a known time zone",
         ),
         (
-            'kind = "datetime"\nmin = 2020-01-01T00:00:00\nmax = 2031-01-01T00:00:00\n'
-            'width = "1 minute"\nnullable = true',
+            'kind = "datetime"\nmin = 2020-01-01T00:00:00\nmax = 2031-01-01T00:00:00\nwidth = "1 minute"\nnullable = true',
             5,
             "more than 100,000 bins",
         ),
@@ -177,9 +176,7 @@ def test_a_draft_is_refused_until_a_person_confirms_it() -> None:
 
 
 def test_json_schemas_and_domains_load(tmp_path: Path) -> None:
-    schema = parse_schema(
-        GOOD + '[columns.d]\nkind = "date"\nmin = 2020-01-01\nmax = 2021-01-01\nnullable = true\n'
-    )
+    schema = parse_schema(GOOD + '[columns.d]\nkind = "date"\nmin = 2020-01-01\nmax = 2021-01-01\nnullable = true\n')
     file = tmp_path / "schema.json"
     file.write_text(schema.declaration.model_dump_json(exclude_unset=True))
     assert load_schema(file).domain == schema.domain

@@ -83,9 +83,7 @@ def test_null_is_unknown_unless_asked_about() -> None:
 )
 def test_the_language(rule: str, expected: set[tuple[str, ...]]) -> None:
     _, cells = zeros_of(f'never = "{rule}"')
-    assert {
-        tuple(label[:7] if label.startswith("2020") else label for label in cell) for cell in cells
-    } == expected
+    assert {tuple(label[:7] if label.startswith("2020") else label for label in cell) for cell in cells} == expected
 
 
 def test_listed_combinations_in_any_order_of_columns() -> None:

@@ -28,9 +28,7 @@ def schema() -> None:
 
 @schema.command("draft")
 @click.argument("data")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def draft_command(data: str, output: Path | None, force: bool) -> None:
     """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet). Not private."""
@@ -61,9 +59,7 @@ def check_command(data: str, path: str, as_json: bool) -> None:
     """Count what in DATA (CSV or Parquet) does not fit the schema. Not private."""
     misfits = check(data, load_schema(path))
     if as_json:
-        click.echo(
-            json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2)
-        )
+        click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))
         return
     click.echo(NOT_PRIVATE, err=True)
     if not misfits:
@@ -138,9 +134,7 @@ def show(schema: Schema, console: Console) -> None:
     for heading in ("column", "kind", "codes", "first … last", "missing", "does not fit"):
         table.add_column(heading, justify="right" if heading == "codes" else "left", overflow="fold")
     for column in schema.columns:
-        table.add_row(
-            escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column)
-        )
+        table.add_row(escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column))
     console.print(table)
     _show_zeros(schema, console)
 
@@ -160,10 +154,6 @@ def _places(column: Column) -> tuple[str, str]:
 def _show_zeros(schema: Schema, console: Console) -> None:
     for zero in schema.zeros:
         cells = schema.domain.cells(zero.clique)
-        console.print(
-            escape(f"Impossible: {zero.rule}: {len(zero.cells):,} of {cells:,} combinations"), highlight=False
-        )
+        console.print(escape(f"Impossible: {zero.rule}: {len(zero.cells):,} of {cells:,} combinations"), highlight=False)
         for name in zero.undecided:
-            console.print(
-                escape(f'  but a bin of "{name}" lies on both sides and stays possible'), highlight=False
-            )
+            console.print(escape(f'  but a bin of "{name}" lies on both sides and stays possible'), highlight=False)

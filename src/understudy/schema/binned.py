@@ -198,9 +198,7 @@ class Binned(Column):
         numbers = self.bins.draw(ordinary, rng)
         if self.places.own_other is not None and self.other_number is not None:
             numbers = np.where(codes == self.places.own_other, self.other_number, numbers)
-        return self.scale.write(
-            numbers, np.asarray(codes == (-1 if self.places.null is None else self.places.null))
-        )
+        return self.scale.write(numbers, np.asarray(codes == (-1 if self.places.null is None else self.places.null)))
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each bin with a literal: a bin with values on both sides can, but need not, hold."""

@@ -57,9 +57,7 @@ def _places(ordinary: int, other: int | None, nullable: bool, invalid: Invalid |
         raise Wrong('invalid = "other" needs other = ..., the value that it counts as.', "invalid")
     places = Places(ordinary, other, nullable, invalid or ("null" if other is None else "other"))
     if places.size > d.MAX_CODES:
-        raise Wrong(
-            f"it has {places.size:,} codes; at most {d.MAX_CODES:,} are possible. Use fewer or wider bins."
-        )
+        raise Wrong(f"it has {places.size:,} codes; at most {d.MAX_CODES:,} are possible. Use fewer or wider bins.")
     return places
 
 
@@ -219,9 +217,7 @@ def _number(literal: Any, scale: Scale, declared: Ranged, key: str) -> float:
         raise Wrong(f"{key} = {literal} is finer than the column's {limit_name}.", key)
     limit = _limit(scale)
     if abs(number) >= limit:
-        raise Wrong(
-            f"{key} = {literal} is too large to be kept exactly; use fewer decimals, or a wider type.", key
-        )
+        raise Wrong(f"{key} = {literal} is too large to be kept exactly; use fewer decimals, or a wider type.", key)
     return number
 
 
@@ -240,9 +236,7 @@ def _limit(scale: Scale) -> int:
 
 def _check_real(bins: RealBins, key: str) -> RealBins:
     if (np.diff(bins.edges) <= 0).any() or not np.isfinite(bins.edges).all():
-        raise Wrong(
-            "the bins are finer or wider than what the type can hold; use fewer bins or closer bounds.", key
-        )
+        raise Wrong("the bins are finer or wider than what the type can hold; use fewer bins or closer bounds.", key)
     return bins
 
 
@@ -254,9 +248,7 @@ def _edges(declared: Ranged, scale: Scale) -> Bins:
         raise Wrong("edges say it all; drop bins.", "bins")
     edges = list(declared.edges or [])
     if len(edges) < 2:
-        raise Wrong(
-            "edges needs at least two values: where the first bin starts, and the largest value.", "edges"
-        )
+        raise Wrong("edges needs at least two values: where the first bin starts, and the largest value.", "edges")
     numbers = [_number(edge, scale, declared, "edges") for edge in edges]
     if any(low >= high for low, high in pairwise(numbers)):
         raise Wrong("edges must rise, each one above the one before.", "edges")

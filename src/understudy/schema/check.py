@@ -67,9 +67,7 @@ def _count_faults(batch: pa.RecordBatch, schema: Schema) -> Counter[tuple[int, i
 
 def _count_broken(batch: pa.RecordBatch, schema: Schema) -> Counter[int]:
     codes = schema.encode(batch)
-    return Counter(
-        {i: rows for i, zero in enumerate(schema.zeros) if (rows := _rows_in(codes, zero, schema))}
-    )
+    return Counter({i: rows for i, zero in enumerate(schema.zeros) if (rows := _rows_in(codes, zero, schema))})
 
 
 def _rows_in(codes: np.ndarray, zero: Zeros, schema: Schema) -> int:

@@ -68,11 +68,7 @@ class Places:
         """Return the code that ``fault`` gets, or KEEP for the nearest ordinary code."""
         if fault is Fault.FITS:
             return KEEP
-        ordered = (
-            (self.null, self.other)
-            if fault is Fault.MISSING or self.invalid == "null"
-            else (self.other, self.null)
-        )
+        ordered = (self.null, self.other) if fault is Fault.MISSING or self.invalid == "null" else (self.other, self.null)
         if self.invalid == "clamp" and fault in (Fault.BELOW, Fault.ABOVE, Fault.FRACTION):
             return KEEP
         return next(code for code in ordered if code is not None)

@@ -75,9 +75,7 @@ class Boolean(_Column):
     """True or false."""
 
     kind: Literal["boolean"]
-    other: bool | None = Field(
-        default=None, description="What a value that is neither true nor false counts as."
-    )
+    other: bool | None = Field(default=None, description="What a value that is neither true nor false counts as.")
     invalid: Literal["other", "null"] | None = Field(
         default=None,
         description="Where a value that is neither goes. Default: other when it is declared, else null.",
@@ -122,9 +120,7 @@ class Real(_Binned):
         default=None,
         description="Where each bin starts, then the largest value, instead of min, max and bins.",
     )
-    decimals: int | None = Field(
-        default=None, ge=0, le=12, description="Values have this many decimals, as money has 2."
-    )
+    decimals: int | None = Field(default=None, ge=0, le=12, description="Values have this many decimals, as money has 2.")
     other: Bound | None = Field(default=None, description="What a value that cannot be placed counts as.")
     type: Literal["float32", "float64"] | Annotated[str, Field(pattern=r"^decimal\(\d+, ?\d+\)$")] = Field(
         default="float64", description='The type of the decoded column; "decimal(12, 2)" sets decimals too.'
@@ -137,17 +133,11 @@ class Date(_Binned):
     kind: Literal["date"]
     min: date | None = Field(default=None, description="The first day.")
     max: date | None = Field(default=None, description="The last day.")
-    bins: int | None = Field(
-        default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32."
-    )
-    width: str | None = Field(
-        default=None, description='Bin width instead of bins: "7 days", "1 month", "quarter", "year".'
-    )
+    bins: int | None = Field(default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32.")
+    width: str | None = Field(default=None, description='Bin width instead of bins: "7 days", "1 month", "quarter", "year".')
     edges: list[date] | None = Field(default=None, description="Where each bin starts, then the last day.")
     other: date | None = Field(default=None, description="What a value that cannot be placed counts as.")
-    format: str | None = Field(
-        default=None, description='How the table spells days, when it holds text: "%d/%m/%Y".'
-    )
+    format: str | None = Field(default=None, description='How the table spells days, when it holds text: "%d/%m/%Y".')
 
 
 class DateTime(_Binned):
@@ -156,22 +146,14 @@ class DateTime(_Binned):
     kind: Literal["datetime"]
     min: datetime | None = Field(default=None, description="The first moment.")
     max: datetime | None = Field(default=None, description="The last moment.")
-    bins: int | None = Field(
-        default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32."
-    )
-    width: str | None = Field(
-        default=None, description='Bin width instead of bins: "6 hours", "7 days", "1 month", "year".'
-    )
-    edges: list[datetime] | None = Field(
-        default=None, description="Where each bin starts, then the last moment."
-    )
+    bins: int | None = Field(default=None, ge=1, le=MAX_CODES, description="How many bins of equal width. Default 32.")
+    width: str | None = Field(default=None, description='Bin width instead of bins: "6 hours", "7 days", "1 month", "year".')
+    edges: list[datetime] | None = Field(default=None, description="Where each bin starts, then the last moment.")
     other: datetime | None = Field(default=None, description="What a value that cannot be placed counts as.")
     format: str | None = Field(
         default=None, description='How the table spells moments, when it holds text: "%d/%m/%Y %H:%M".'
     )
-    timezone: str | None = Field(
-        default=None, description='The time zone of the decoded column, such as "Europe/Paris".'
-    )
+    timezone: str | None = Field(default=None, description='The time zone of the decoded column, such as "Europe/Paris".')
     type: Literal["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"] = Field(
         default="timestamp[us]", description="The type of the decoded column."
     )

@@ -63,16 +63,10 @@ def draft_schema(data: pa.Table | str | Path) -> str:
 
 def _look(opened: Opened, field: pa.Field) -> Seen:
     name = _sql_name(field.name)
-    ordered = (
-        pa.types.is_integer(field.type) or pa.types.is_decimal(field.type) or pa.types.is_temporal(field.type)
-    )
+    ordered = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type) or pa.types.is_temporal(field.type)
     finite = f"FILTER (isfinite({name}))" if pa.types.is_floating(field.type) else ""
     micros = _cast(field.type)
-    extremes = (
-        f"(min({name}) {finite}){micros}, (max({name}) {finite}){micros}"
-        if ordered or finite
-        else "NULL, NULL"
-    )
+    extremes = f"(min({name}) {finite}){micros}, (max({name}) {finite}){micros}" if ordered or finite else "NULL, NULL"
     present = f"count({name}) FILTER (NOT isnan({name}))" if finite else f"count({name})"
     query = f"SELECT count(*), count(*) - {present}, approx_count_distinct({name}), {extremes} FROM {VIEW}"
     [(rows, missing, distinct, low, high)] = opened.ask(query)
@@ -130,10 +124,7 @@ def _place(seen: Seen, typical: str) -> list[str]:
     """Say where values go that do not fit: null when nulls were seen, else the commonest value."""
     if seen.missing:
         return ["nullable = true  # REVIEW: missing values were seen"]
-    return [
-        f"other = {typical}  # REVIEW: what a value that cannot be placed, or is missing, counts as; "
-        "or nullable = true"
-    ]
+    return [f"other = {typical}  # REVIEW: what a value that cannot be placed, or is missing, counts as; or nullable = true"]
 
 
 def _text(opened: Opened, seen: Seen) -> list[str] | str:
@@ -268,9 +259,7 @@ def _middle_real(opened: Opened, seen: Seen) -> Any:
 def _decimals(opened: Opened, seen: Seen) -> int | None:
     """Return the fewest decimals that spell every value, or None when many are needed."""
     name = _sql_name(seen.name)
-    exact = ", ".join(
-        f"bool_and(round({name}, {d}) = {name}) FILTER (isfinite({name}))" for d in range(MAX_DECIMALS)
-    )
+    exact = ", ".join(f"bool_and(round({name}, {d}) = {name}) FILTER (isfinite({name}))" for d in range(MAX_DECIMALS))
     [flags] = opened.ask(f"SELECT {exact} FROM {VIEW}")
     places = next((d for d, flag in enumerate(flags) if flag), None)
     largest = max(abs(float(seen.low)), abs(float(seen.high)), 1.0) * 10.0 ** (places or 0)
@@ -336,12 +325,4 @@ def _whole_months(first: date, last: date) -> tuple[date, date]:
 
 
 def _width(days: int) -> str:
-    return (
-        "1 day"
-        if days <= 62
-        else "1 month"
-        if days <= 5 * 366
-        else "1 quarter"
-        if days <= 15 * 366
-        else "1 year"
-    )
+    return "1 day" if days <= 62 else "1 month" if days <= 5 * 366 else "1 quarter" if days <= 15 * 366 else "1 year"

@@ -94,9 +94,9 @@ def read_batches(path: str | Path) -> Iterator[pa.RecordBatch]:
         try:
             # No line may stop the reading: short ones are filled with nulls, long ones cut.
             options = "all_varchar = true, null_padding = true, strict_mode = false, parallel = false"
-            reader: pa.RecordBatchReader = connection.sql(
-                f"SELECT * FROM {_reader(str(path), options)}"
-            ).to_arrow_reader(BATCH)
+            reader: pa.RecordBatchReader = connection.sql(f"SELECT * FROM {_reader(str(path), options)}").to_arrow_reader(
+                BATCH
+            )
             yield from reader
         except (duckdb.Error, pa.ArrowException) as error:
             raise SourceError(f"{path} cannot be read as a table ({type(error).__name__}).") from None

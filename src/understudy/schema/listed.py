@@ -95,9 +95,7 @@ class Listed(Column):
         """Match 7, 7.0 and "07": a file may have read a spelled code as a number, or the reverse."""
         read = numbers_of(array, self.nulls)
         codes = {
-            number: code
-            for code, value in reversed(list(enumerate(self._known)))
-            if (number := _number(value)) is not None
+            number: code for code, value in reversed(list(enumerate(self._known))) if (number := _number(value)) is not None
         }
         if not codes:
             return np.full(len(array), -1, dtype=np.int64)
@@ -114,9 +112,7 @@ class Listed(Column):
             return values.take(pa.array(codes))
         null = self.places.null
         index = pa.array(codes, type=self.arrow.index_type, mask=None if null is None else codes == null)
-        return pa.DictionaryArray.from_arrays(
-            index, pa.array(list(self._known), type=kind), ordered=self.arrow.ordered
-        )
+        return pa.DictionaryArray.from_arrays(index, pa.array(list(self._known), type=kind), ordered=self.arrow.ordered)
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each value with a listed literal; only ordinal columns have an order, that of listing."""

@@ -65,18 +65,14 @@ def _syntax(message: str, text: str) -> Problem:
     line = None if at is None else int(at[1] or text.count("\n") + 1)
     what = message if at is None else message[: at.start()]
     what = what[:1].lower() + what[1:]
-    return Problem(
-        f"this is not valid TOML: {what}. Text stands in quotes; a line is key = value.", line=line
-    )
+    return Problem(f"this is not valid TOML: {what}. Text stands in quotes; a line is key = value.", line=line)
 
 
 def _parse_json(text: str, source: str) -> Schema:
     try:
         raw: Any = json.loads(text)
     except json.JSONDecodeError as error:
-        raise SchemaFileError(
-            source, [Problem(f"this is not valid JSON: {error.msg}.", line=error.lineno)]
-        ) from None
+        raise SchemaFileError(source, [Problem(f"this is not valid JSON: {error.msg}.", line=error.lineno)]) from None
     if isinstance(raw, dict) and raw and all(isinstance(size, int) for size in raw.values()):
         return Schema.from_domain(raw)
     try:
@@ -113,9 +109,7 @@ def _build_zeros(schema: Schema, locate: Locate) -> tuple[Zeros, ...]:
         try:
             zeros.append(build_zeros(entry, schema.columns))
         except Wrong as wrong:
-            problems.append(
-                Problem(f"[[zeros]] {wrong.message}", line=locate(("zeros", position, *_key(wrong))))
-            )
+            problems.append(Problem(f"[[zeros]] {wrong.message}", line=locate(("zeros", position, *_key(wrong)))))
     if not problems and (message := contradiction(zeros, schema.domain)):
         problems.append(Problem(message, line=locate(("zeros", 0))))
     if problems:

@@ -63,9 +63,7 @@ def seconds_of(moment: date | datetime, timezone: str | None) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
 
 
-def moments_of(
-    array: pa.Array, nulls: tuple[str, ...], pattern: str = ISO, timezone: str | None = None
-) -> Values:
+def moments_of(array: pa.Array, nulls: tuple[str, ...], pattern: str = ISO, timezone: str | None = None) -> Values:
     """Read ``array`` as whole seconds since 1970 (int64), rounding down."""
     kind = array.type
     if pa.types.is_null(kind):
@@ -130,9 +128,7 @@ def _whole(found: pa.Array, name: str, names: set[str], default: int) -> NDArray
     return np.asarray(pc.fill_null(digits, default).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _days(
-    year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Bools]:
+def _days(year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bools]:
     """Return days since 1970, and whether such a day exists (no 30 February)."""
     real = (month >= 1) & (month <= 12) & (day >= 1)
     start = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("datetime64[M]")
@@ -185,7 +181,5 @@ def width_starts(width: str, low: int, high: int, limit: int) -> list[int]:
     last = int(np.datetime64(high, "s").astype("datetime64[M]").astype(np.int64))
     if (last - first) // months >= limit:
         raise ValueError(f"it makes more than {limit:,} bins")
-    marks = (
-        np.arange(first - first % months, last + 1, months).astype("datetime64[M]").astype("datetime64[s]")
-    )
+    marks = np.arange(first - first % months, last + 1, months).astype("datetime64[M]").astype("datetime64[s]")
     return [low, *(int(mark) for mark in marks.astype(np.int64) if low < mark <= high)]

@@ -60,10 +60,7 @@ _MODELS: tuple[type[d.Declared], ...] = (
     d.Date,
     d.DateTime,
 )
-FIELDS = {
-    kind: tuple(dict.fromkeys(["kind", *model.model_fields]))
-    for kind, model in zip(d.KINDS, _MODELS, strict=True)
-}
+FIELDS = {kind: tuple(dict.fromkeys(["kind", *model.model_fields])) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
 SECTIONS = {
     "table": tuple(d.Table.model_fields),
     "zeros": tuple(d.ZerosDeclaration.model_fields),

@@ -174,14 +174,8 @@ class _Parser:
 
     def constant(self) -> Constant:
         token = self.current()
-        if token is None or (
-            token.kind not in ("text", "number", "moment") and token.text not in ("true", "false")
-        ):
-            hint = (
-                f'; text stands in quotes: "{token.text}"'
-                if token is not None and token.kind == "name"
-                else ""
-            )
+        if token is None or (token.kind not in ("text", "number", "moment") and token.text not in ("true", "false")):
+            hint = f'; text stands in quotes: "{token.text}"' if token is not None and token.kind == "name" else ""
             raise RuleError(f"expected a constant, {self.found()}{hint}")
         self.next += 1
         return _constant(token)
@@ -234,11 +228,7 @@ def _constant(token: _Token) -> Constant:
         return token.text == "true"
     try:
         if token.kind == "moment":
-            return (
-                date.fromisoformat(token.text)
-                if len(token.text) == 10
-                else datetime.fromisoformat(token.text)
-            )
+            return date.fromisoformat(token.text) if len(token.text) == 10 else datetime.fromisoformat(token.text)
         digits = token.text.replace("_", "")
         return int(digits) if re.fullmatch(r"[+-]?\d+", digits) else float(digits)
     except ValueError:

@@ -40,12 +40,9 @@ class Schema:
 
         for name, size in sizes.items():
             if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_CODES:
-                raise SchemaError(
-                    f'Attribute "{name}" needs a whole number of codes between 1 and {MAX_CODES:,}.'
-                )
+                raise SchemaError(f'Attribute "{name}" needs a whole number of codes between 1 and {MAX_CODES:,}.')
         columns: dict[str, ColumnDeclaration] = {
-            name: Integer(kind="integer", min=0, max=size - 1, bins=size, other=0)
-            for name, size in sizes.items()
+            name: Integer(kind="integer", min=0, max=size - 1, bins=size, other=0) for name, size in sizes.items()
         }
         return build_schema(SchemaDeclaration(columns=columns), "The domain", lambda path: None)
 
@@ -77,9 +74,7 @@ class Schema:
         present = list(names)
         spare = [name for name in present if name not in self.domain]
         problems = [
-            Problem(
-                f"the table has no such column.{did_you_mean(column.name, spare)}", column.name, column.line
-            )
+            Problem(f"the table has no such column.{did_you_mean(column.name, spare)}", column.name, column.line)
             for column in self.columns
             if column.name not in present
         ]
@@ -103,16 +98,12 @@ class Schema:
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Table:
         """Return a table in the user's own types; a value inside a bin is drawn uniformly with ``rng``."""
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
-            raise SchemaError(
-                f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema."
-            )
+            raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
         arrays = []
         for position, column in enumerate(self.columns):
             one = np.ascontiguousarray(codes[:, position])
             if len(one) and (one.min() < 0 or one.max() >= column.size):
-                raise SchemaError(
-                    f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.'
-                )
+                raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
             arrays.append(column.decode(one, rng))
         return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
 

@@ -45,14 +45,10 @@ def build_zeros(declared: ZerosDeclaration, columns: Sequence[Column]) -> Zeros:
     if sum(forms) != 1 or (declared.then is not None) != (declared.when is not None):
         raise Wrong("an impossible combination is columns with values, or when with then, or never.")
     if declared.never is not None:
-        return _from_rule(
-            All((_parse(declared.never, "never"),)), f"never {declared.never}", known, ["never"]
-        )
+        return _from_rule(All((_parse(declared.never, "never"),)), f"never {declared.never}", known, ["never"])
     if declared.when is not None and declared.then is not None:
         when, then = _parse(declared.when, "when"), _parse(declared.then, "then")
-        return _from_rule(
-            All((when, Not(then))), f"when {declared.when} then {declared.then}", known, ["when", "then"]
-        )
+        return _from_rule(All((when, Not(then))), f"when {declared.when} then {declared.then}", known, ["when", "then"])
     return _from_list(declared, known)
 
 
@@ -123,9 +119,7 @@ def _compare(condition: Compare | IsNull, column: Column, keys: list[str]) -> Tr
 
 def _incomparable(reason: str, column: Column, constant: Any) -> str:
     if reason == "unordered":
-        return (
-            f'column "{column.name}" is {column.kind}, without order; use =, != or in, or declare it ordinal.'
-        )
+        return f'column "{column.name}" is {column.kind}, without order; use =, != or in, or declare it ordinal.'
     if reason == "unlisted":
         hint = did_you_mean(str(constant), column.labels)
         return f'"{constant}" is not a listed value of column "{column.name}".{hint}'
@@ -148,9 +142,7 @@ def _undecided(condition: Condition, columns: Sequence[Column], keys: list[str])
 def _no_effect(condition: Condition, columns: Sequence[Column], keys: list[str]) -> str:
     undecided = _undecided(condition, columns, keys)
     if not undecided:
-        return (
-            "it forbids nothing: no declared combination breaks it. Check its constants against the columns."
-        )
+        return "it forbids nothing: no declared combination breaks it. Check its constants against the columns."
     names = ", ".join(f'"{name}"' for name in undecided)
     return (
         f"it forbids nothing: the bins of {names} hold values on both sides of its boundary. "
