@@ -80,9 +80,7 @@ class Plan:
         return tuple(self.sizes[i] for i in self.scopes[node])
 
 
-def plan(
-    sizes: Sequence[int], leaves: Sequence[Scope], order: Sequence[int], keep: frozenset[int] = frozenset()
-) -> Plan:
+def plan(sizes: Sequence[int], leaves: Sequence[Scope], order: Sequence[int], keep: frozenset[int] = frozenset()) -> Plan:
     """Plan the elimination of ``order`` from tables over ``leaves``; attributes of ``keep`` stay in the result."""
     return _Planner(tuple(sizes), leaves).run(order, keep)
 
@@ -112,9 +110,7 @@ class _Planner:
             self._step(bucket[0], -1, tuple(i for i in self.scopes[bucket[0]] if i != attribute))
             return
         bucket = self._merge_greedily(bucket)
-        self._build(
-            _best_order(self.sizes, [self.scopes[node] for node in bucket], attribute), bucket, attribute
-        )
+        self._build(_best_order(self.sizes, [self.scopes[node] for node in bucket], attribute), bucket, attribute)
 
     def _multiply_all(self, bucket: list[int]) -> None:
         bucket = self._merge_greedily(list(bucket))
@@ -125,9 +121,7 @@ class _Planner:
         """Multiply the pair with the smallest result until few enough tables are left to try every order."""
         while len(bucket) > EXHAUSTIVE:
             pairs = [(a, b) for i, a in enumerate(bucket) for b in bucket[:i]]
-            a, b = min(
-                pairs, key=lambda pair: _cells(self.sizes, _union(self.scopes[pair[0]], self.scopes[pair[1]]))
-            )
+            a, b = min(pairs, key=lambda pair: _cells(self.sizes, _union(self.scopes[pair[0]], self.scopes[pair[1]])))
             merged = self._step(a, b, _union(self.scopes[a], self.scopes[b]))
             bucket = [node for node in bucket if node not in (a, b)] + [merged]
         return bucket

@@ -76,9 +76,7 @@ def fit(
     return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
 
 
-def _problem(
-    domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None
-) -> Problem:
+def _problem(domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None) -> Problem:
     combined = combine(observations)
     if not combined:
         raise InternalError("A model needs at least one observation to be fitted to.")

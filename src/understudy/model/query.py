@@ -83,8 +83,11 @@ class Answers:
         masks = [_mask([self.domain.index(a) for a in clique]) for clique in cliques]
         if len(masks) < THREADED_FROM:
             return [self._marginal(mask) for mask in masks]
+        count = 8 * workers()
+        parts = [masks[k::count] for k in range(count)]
         with ThreadPoolExecutor(max_workers=workers()) as pool:
-            return list(pool.map(self._marginal, masks))
+            done = list(pool.map(lambda part: [self._marginal(mask) for mask in part], parts))
+        return [done[k % count][k // count] for k in range(len(masks))]
 
     def _marginal(self, wanted: Mask) -> NDArray[np.float64]:
         """Return one marginal with its axes in domain order."""

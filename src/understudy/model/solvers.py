@@ -116,9 +116,7 @@ class Dual:
         """Go along the quasi-Newton direction, as far as the value falls."""
         direction = self._direction(problem, state)
         slope = float(state.gradient @ direction)
-        length = min(
-            1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300)
-        )  # potentials are logarithms: no leaps
+        length = min(1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300))  # potentials are logarithms: no leaps
         for _ in range(30):
             point = problem.evaluate(state.point.parameters + length * direction)
             value, gradient = self._value(problem, point)
@@ -166,9 +164,7 @@ class Dual:
             q += s * (weight - rho * float(y @ q))
         return -q
 
-    def _remember(
-        self, state: DualState, point: Point, gradient: Flat
-    ) -> tuple[tuple[Flat, Flat, float], ...]:
+    def _remember(self, state: DualState, point: Point, gradient: Flat) -> tuple[tuple[Flat, Flat, float], ...]:
         s, y = point.parameters - state.point.parameters, gradient - state.gradient
         bend = float(s @ y)
         if bend <= 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):

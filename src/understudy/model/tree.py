@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from understudy.domain import Clique, Domain
 
@@ -65,12 +66,19 @@ def tree_size(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
     return CELL_BYTES * _Graph(domain, cliques).cells()
 
 
-def tree_sizes_with(
-    domain: Domain, cliques: Iterable[Iterable[str]], candidates: Sequence[Clique]
-) -> list[int]:
+def tree_sizes_with(domain: Domain, cliques: Iterable[Iterable[str]], candidates: Sequence[Clique]) -> list[int]:
     """Return JT-SIZE with each of ``candidates`` added alone, sharing the work that they have in common."""
-    graph = _Graph(domain, cliques)
+    graph = _remembered(domain, tuple(_Graph(domain, cliques).adjacent))
     return [CELL_BYTES * graph.cells_with(candidate) for candidate in candidates]
+
+
+@lru_cache(maxsize=4)
+def _remembered(domain: Domain, adjacent: tuple[int, ...]) -> _Graph:
+    """Return a graph that may know sizes already: most rounds of AIM add no edge, and ask the same again."""
+    graph = _Graph(domain, ())
+    graph.adjacent = list(adjacent)
+    graph.components = _components(adjacent)
+    return graph
 
 
 class _Graph:
@@ -83,6 +91,7 @@ class _Graph:
             self._connect(self.adjacent, self._mask(clique))
         self._cells: dict[int, int] = {0: 1}
         self._totals: dict[tuple[int, ...], int] = {}
+        self._with: dict[int, int] = {}
         self.components = _components(self.adjacent)
 
     def _mask(self, clique: Iterable[str]) -> int:
@@ -111,8 +120,14 @@ class _Graph:
         return sum(self._component_cells(self.adjacent, component) for component in self.components)
 
     def cells_with(self, candidate: Iterable[str]) -> int:
-        """Return the total cells if ``candidate`` were a clique too; only the components it touches are looked at."""
+        """Return the total cells if ``candidate`` were a clique too."""
         mask = self._mask(candidate)
+        if mask not in self._with:
+            self._with[mask] = self._cells_with(mask)
+        return self._with[mask]
+
+    def _cells_with(self, mask: int) -> int:
+        """Only the components that ``mask`` touches are looked at."""
         touched = 0
         rest = 0
         for component in self.components:
@@ -175,14 +190,15 @@ class _Graph:
         return cells
 
 
-def _bits(mask: int) -> list[int]:
+@lru_cache(maxsize=1 << 17)
+def _bits(mask: int) -> tuple[int, ...]:
     """Return the positions of the bits of ``mask``, ascending."""
     found = []
     while mask:
         low = mask & -mask
         found.append(low.bit_length() - 1)
         mask ^= low
-    return found
+    return tuple(found)
 
 
 def _components(adjacent: Sequence[int]) -> list[int]:
