@@ -36,7 +36,9 @@ COPIES = 10
 
 LEAST_SPEEDUP = 3.0
 MOST_TIME_GROWTH = 1.25 * COPIES
-MOST_PEAK_GROWTH = 1.25
+MOST_PEAK_GROWTH = 1.1
+"""From COPIES to twice as many. One copy has a single row group and keeps one DuckDB thread busy; the peak rises
+until all threads read ahead, and must stay there."""
 MEMORY_LIMIT = "1GB"
 MOST_PEAK_BYTES = 10**9
 
@@ -118,15 +120,21 @@ def time_parquet(name: str, path: str, copies: int) -> dict[str, Any]:
 
     schema = Schema.from_domain(domain_of(name))
     source = StreamedSource(FilesReader(path, list(schema.domain), MEMORY_LIMIT), schema)
-    seconds, counts = best(lambda: source.count(cliques_of(name)), repeats=2)
+    seconds, counts = best(lambda: source.count(cliques_of(name)), repeats=1)
     return {"seconds": seconds, "peak_bytes": peak_bytes(), "digest": digest(counts, copies)}
 
 
-def write_copies(name: str, path: Path) -> None:
+def write_copies(name: str, path: Path, copies: int) -> None:
     table = pq.read_table(DATASETS / f"{name}.parquet")
     with pq.ParquetWriter(path, table.schema) as writer:
-        for _ in range(COPIES):
+        for _ in range(copies):
             writer.write_table(table)
+
+
+def time_copies(name: str, folder: Path, copies: int) -> dict[str, Any]:
+    path = folder / f"{name}-{copies}.parquet"
+    write_copies(name, path, copies)
+    return worker(sys.executable, "--parquet", name, str(path), str(copies))
 
 
 def worker(python: Path | str, *arguments: str) -> dict[str, Any]:
@@ -152,32 +160,31 @@ def peer_python() -> Path:
 
 
 def measure(name: str, folder: Path) -> dict[str, Any]:
-    short, long = DATASETS / f"{name}.parquet", folder / f"{name}-long.parquet"
-    write_copies(name, long)
     return {
         "mbi": worker(peer_python(), "--mbi", name),
         "memory": worker(sys.executable, "--memory", name),
-        "parquet": worker(sys.executable, "--parquet", name, str(short), "1"),
-        "parquet_long": worker(sys.executable, "--parquet", name, str(long), str(COPIES)),
+        "parquet": time_copies(name, folder, 1),
+        "parquet_long": time_copies(name, folder, COPIES),
+        "parquet_longer": time_copies(name, folder, 2 * COPIES),
     }
 
 
 def bars(name: str, found: dict[str, Any]) -> list[tuple[str, float, str, bool]]:
     """Return what was asked, what was found, the bar, and whether it was met."""
-    mbi, memory, short, long = (found[key] for key in ("mbi", "memory", "parquet", "parquet_long"))
+    mbi, memory, short, long, longer = (found[key] for key in found)
     speedup, growth = mbi["seconds"] / memory["seconds"], long["seconds"] / short["seconds"]
-    peaks = long["peak_bytes"] / short["peak_bytes"]
-    digests = {part["digest"] for part in (mbi, memory, short, long)} | {memory["arrow_digest"]}
+    peaks = longer["peak_bytes"] / long["peak_bytes"]
+    digests = {part["digest"] for part in found.values()} | {memory["arrow_digest"]}
     return [
         (f"{name}: times faster than mbi, coding included", speedup, f">= {LEAST_SPEEDUP}", speedup >= LEAST_SPEEDUP),
         (f"{name}: different results among all ways", len(digests), "= 1", len(digests) == 1),
         (f"{name}: {COPIES} times the rows, times the time", growth, f"<= {MOST_TIME_GROWTH}", growth <= MOST_TIME_GROWTH),
-        (f"{name}: {COPIES} times the rows, times the peak", peaks, f"<= {MOST_PEAK_GROWTH}", peaks <= MOST_PEAK_GROWTH),
+        (f"{name}: {COPIES} to {2 * COPIES} times the rows, times the peak", peaks, f"<= {MOST_PEAK_GROWTH}", peaks <= MOST_PEAK_GROWTH),
         (
             f"{name}: peak MB of the whole process from Parquet",
-            long["peak_bytes"] / 1e6,
+            longer["peak_bytes"] / 1e6,
             f"<= {MOST_PEAK_BYTES / 1e6:.0f}",
-            long["peak_bytes"] <= MOST_PEAK_BYTES,
+            longer["peak_bytes"] <= MOST_PEAK_BYTES,
         ),
     ]  # fmt: skip
 
@@ -189,7 +196,12 @@ def report(name: str, found: dict[str, Any]) -> bool:
     print(f"  understudy, from a code array     {memory['seconds']:8.3f} s")
     print(f"  understudy, from an Arrow table   {memory['arrow_seconds']:8.3f} s")
     print(f"  understudy, counting again        {memory['count_alone_seconds']:8.3f} s")
-    for key, words in (("parquet", "from Parquet"), ("parquet_long", f"{COPIES} times longer")):
+    lengths = {
+        "parquet": "from Parquet",
+        "parquet_long": f"{COPIES} times longer",
+        "parquet_longer": f"{2 * COPIES} times longer",
+    }
+    for key, words in lengths.items():
         part = found[key]
         print(f"  understudy, {words:<21} {part['seconds']:8.3f} s, peak {part['peak_bytes'] / 1e6:.0f} MB")
     rows = bars(name, found)

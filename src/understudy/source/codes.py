@@ -70,16 +70,20 @@ def rechunk(batches: Iterable[Codes], rows: int) -> Iterator[Codes]:
         start, held = 0, sum(part.rows for part in waiting)
         while batch.rows - start >= rows - held:
             stop = start + rows - held
-            yield _concatenate([*waiting, batch.rows_between(start, stop)])
-            waiting, held, start = [], 0, stop
+            waiting.append(batch.rows_between(start, stop))
+            yield _concatenate(waiting)
+            held, start = 0, stop
         if start < batch.rows:
             waiting.append(batch.rows_between(start, batch.rows))
     if waiting:
         yield _concatenate(waiting)
 
 
-def _concatenate(parts: Sequence[Codes]) -> Codes:
+def _concatenate(parts: list[Codes]) -> Codes:
+    """Put the parts together and empty the list, so that they are not held while the whole is counted."""
     if len(parts) == 1:
-        return parts[0]
-    columns = zip(*(part.columns for part in parts), strict=True)
-    return Codes(sum(part.rows for part in parts), tuple(np.concatenate(column) for column in columns))
+        return parts.pop()
+    rows, columns = sum(part.rows for part in parts), zip(*(part.columns for part in parts), strict=True)
+    whole = Codes(rows, tuple(np.concatenate(column) for column in columns))
+    parts.clear()
+    return whole

@@ -73,6 +73,7 @@ class StreamedSource:
         codes = encoded(self._reader, columns, domain.sizes)
         for chunk in rechunk(codes, chunk_rows(domain.sizes)):
             tally.add(chunk)
+            del chunk  # not to be held while the next is read
         return tally.counts()
 
 
