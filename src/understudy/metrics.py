@@ -45,10 +45,7 @@ def rescaled(real: Sequence[Counts], synthetic: Sequence[Counts]) -> list[NDArra
     """Return ``synthetic`` scaled to the number of rows of ``real``; a table without rows is left alone."""
     rows = float(real[0].sum())
     totals = [float(counts.sum()) for counts in synthetic]
-    return [
-        np.asarray(m, dtype=np.float64) * (rows / t if t > 0 else 1.0)
-        for m, t in zip(synthetic, totals, strict=True)
-    ]
+    return [np.asarray(m, dtype=np.float64) * (rows / t if t > 0 else 1.0) for m, t in zip(synthetic, totals, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -99,9 +96,7 @@ def subsampling_fraction(workload: Workload, real: Sequence[Counts], error: floa
 
 
 class _SubsampleError:
-    """Expected error as a function of the sample's size. Cells with the same count have the same error: keep
-    one.
-    """
+    """Expected error as a function of the sample's size. Cells of equal count err equally: keep one."""
 
     def __init__(self, workload: Workload, real: Sequence[Counts]) -> None:
         flat = [np.asarray(counts, dtype=np.int64).reshape(-1) for counts in real]
@@ -146,9 +141,7 @@ def _deviance(x: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _stirling(n: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
-    """Return log n! - log(sqrt(2πn) (n/e)^n), the remainder of Stirling's formula; 0 at n = 0, where it is
-    not used.
-    """
+    """Return log n! - log(sqrt(2πn) (n/e)^n), the remainder of Stirling's formula; 0 at n = 0."""
     small = np.minimum(n, _SMALL).astype(np.int64)
     big = np.maximum(n, _SMALL)
     square = 1 / (big * big)
@@ -159,9 +152,7 @@ def _stirling(n: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
 _SMALL = 16
 _FACTORIAL_LOGS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
 _N = np.arange(1, _SMALL)
-_STIRLING_TABLE = np.concatenate(
-    [[0.0], _FACTORIAL_LOGS[1:] - (0.5 * np.log(2 * pi * _N) + _N * np.log(_N) - _N)]
-)
+_STIRLING_TABLE = np.concatenate([[0.0], _FACTORIAL_LOGS[1:] - (0.5 * np.log(2 * pi * _N) + _N * np.log(_N) - _N)])
 
 
 def _averaged(
@@ -171,9 +162,7 @@ def _averaged(
     return sum(s * norm(gap) for s, gap in zip(workload.shares, gaps, strict=True)) / _rows(real)
 
 
-def _gaps(
-    workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]
-) -> list[NDArray[np.float64]]:
+def _gaps(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> list[NDArray[np.float64]]:
     _checked(workload, real)
     _checked(workload, synthetic)
     return [np.asarray(a - b, dtype=np.float64) for a, b in zip(real, synthetic, strict=True)]
@@ -181,9 +170,7 @@ def _gaps(
 
 def _checked(workload: Workload, counts: Sequence[Counts]) -> None:
     if len(counts) != len(workload.cliques):
-        raise WorkloadError(
-            f"{len(workload.cliques)} marginals make the workload, but {len(counts)} were given."
-        )
+        raise WorkloadError(f"{len(workload.cliques)} marginals make the workload, but {len(counts)} were given.")
     for clique, marginal in zip(workload.cliques, counts, strict=True):
         if marginal.shape != workload.domain.shape(clique):
             raise WorkloadError(f"The marginal on {', '.join(clique)} has the wrong shape {marginal.shape}.")

@@ -44,9 +44,7 @@ class Workload:
 
     @classmethod
     def of(cls, domain: Domain, queries: Iterable[tuple[Iterable[str], float]]) -> Workload:
-        """Make a workload from ``[(attributes, weight), ...]``; repeats add up, a weight of zero asks for
-        nothing.
-        """
+        """Make a workload from ``[(attributes, weight), ...]``; repeats add up, zero weight asks nothing."""
         listed = [(_clique(domain, attributes), _weight(weight)) for attributes, weight in queries]
         if not listed:
             raise WorkloadError("The workload is empty: list at least one set of attributes.")
@@ -55,17 +53,13 @@ class Workload:
             if weight > 0:
                 weights.setdefault(clique, []).append(weight)
         if not weights:
-            raise WorkloadError(
-                "Every weight in the workload is zero: give at least one query a weight above 0."
-            )
+            raise WorkloadError("Every weight in the workload is zero: give at least one query a weight above 0.")
         costs = tuple(_sum(found) for found in weights.values())
         return cls(domain, tuple(weights), costs, len(listed))
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:
-        """Make the workload of all k-way marginals; of the one full table where there are fewer than k
-        attributes.
-        """
+        """Make the workload of all k-way marginals; with fewer than k attributes, of the full table."""
         size = _degree(k, len(domain))
         _refuse_too_many(comb(len(domain), size))
         return cls.of(domain, [(clique, 1.0) for clique in combinations(domain.attributes, size)])
@@ -100,9 +94,7 @@ class Workload:
 
     @classmethod
     def parse(cls, text: str, domain: Domain) -> Workload:
-        """Read ``all-3way``, ``target:COLUMN``, ``skewed``, ``skewed:SEED``, or the name of a TOML or JSON
-        file.
-        """
+        """Read ``all-3way``, ``target:COLUMN``, ``skewed``, ``skewed:SEED``, or a TOML or JSON file."""
         found = _NAMED.fullmatch(text)
         if found is None:
             return cls.load(text, domain)
@@ -113,15 +105,13 @@ class Workload:
 
     @classmethod
     def load(cls, path: str | Path, domain: Domain) -> Workload:
-        """Read a file of queries: TOML with ``[[query]]`` tables, or JSON with the same, each attributes and
-        weight.
+        """Read a file of queries: ``[[query]]`` tables in TOML, or a list in JSON; attributes and weight
+        each.
         """
         file = Path(path)
         if not file.is_file():
             hint = did_you_mean(str(path), ("all-2way", "all-3way", "skewed"))
-            raise WorkloadError(
-                f'"{path}" is no workload (all-3way, all-2way, target:COLUMN, skewed) and no file.{hint}'
-            )
+            raise WorkloadError(f'"{path}" is no workload (all-3way, all-2way, target:COLUMN, skewed) and no file.{hint}')
         try:
             text = file.read_text(encoding="utf-8")
             data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
@@ -134,10 +124,7 @@ class Workload:
         """W_+ of the paper: every non-empty subset of a query, smallest first, then in the domain's order."""
         position = {attribute: i for i, attribute in enumerate(self.domain)}
         subsets = {
-            subset
-            for clique in self.cliques
-            for size in range(1, len(clique) + 1)
-            for subset in combinations(clique, size)
+            subset for clique in self.cliques for size in range(1, len(clique) + 1) for subset in combinations(clique, size)
         }
         return tuple(sorted(subsets, key=lambda r: (len(r), [position[a] for a in r])))
 

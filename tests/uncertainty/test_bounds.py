@@ -191,6 +191,7 @@ def _heavy_and_light(seed: int) -> tuple[Round, Fixed, float]:
         selection=selection,
         measurement=measurement,
         change=0.0,
+        threshold=0.0,
         annealed=False,
         final=True,
         size=0,

@@ -21,7 +21,7 @@ from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.candidates import allowed, expected_noise, judged, pool, require_capacity
 from understudy.mechanism.config import AimConfig
-from understudy.mechanism.events import OnEvent, RoundEnded, RoundStarted
+from understudy.mechanism.events import OnEvent, RoundStarted
 from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
 from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
 from understudy.mechanism.session import Session
@@ -66,9 +66,7 @@ class Aim:
 
 
 def algorithm_1(session: Session, config: AimConfig) -> Outcome:
-    """AIM. Lines 1–3, the inputs, are in ``session`` and ``config``; ρ is all that is left in the door's
-    budget.
-    """
+    """AIM. Lines 1–3, the inputs, are in ``session`` and ``config``; ρ is what is left in the door's budget."""
     require_capacity(session.domain, session.model_cliques, pool(session.workload, config), config.max_size)
     step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with session.running():
@@ -83,9 +81,8 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
             done, model = play_round(session, config, step, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             session.record(done)
             if step.final:
-                return session.outcome(
-                    ended=ended, most_rounds=config.rounds_for(len(session.domain))
-                )  # line 18, generate, is left to the model: no cost
+                rounds = config.rounds_for(len(session.domain))
+                return session.outcome(ended=ended, most_rounds=rounds)  # line 18 is left to the model: no cost
             step = next_step(session, config, step.annealed() if done.annealed else step)  # line 16
 
 
@@ -103,40 +100,26 @@ def play_round(session: Session, config: AimConfig, step: Step, limit: int, mode
         selection.clique, scale=scale, noise=config.noise, round_index=index
     )
     after = session.estimate(index)  # line 15: no cost
-    threshold = expected_noise(config, scale) * measurement.values.size
+    threshold = expected_noise(config, scale) * measurement.values.size  # Algorithm 3, line 1
     change = float(np.abs(after.marginal(selection.clique) - scored[selection.index].estimate).sum())
-    done = Round(
+    return Round(
         index=index,
         candidates=tuple(choices),
         penalties=tuple(candidate.penalty for candidate in scored),
         selection=selection,
         measurement=measurement,
         change=change,
-        annealed=config.adaptive and change <= threshold,  # Algorithm 3, line 1
+        threshold=threshold,
+        annealed=config.adaptive and change <= threshold,
         final=step.final,
         size=after.size,
         seconds=session.seconds - began,
         before=model,
-    )
-    session.tell(
-        RoundEnded(
-            index,
-            done.clique,
-            change,
-            threshold,
-            done.annealed,
-            float(session.spent),
-            done.size,
-            done.seconds,
-        )
-    )
-    return done, after
+    ), after
 
 
 def initialise(session: Session, config: AimConfig, step: Step) -> Model:
-    """Algorithm 2: measure each one-way marginal of W_+ at σ₀. Started uniform, measure the number of rows
-    alone.
-    """
+    """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows)."""
     scale = config.scale_for(step.measure, session.door.unit)
     for clique in _initial_cliques(session.workload, config):
         session.measure(clique, scale=scale, noise=config.noise, round_index=0)
@@ -144,9 +127,7 @@ def initialise(session: Session, config: AimConfig, step: Step) -> Model:
 
 
 def initial_step(session: Session, config: AimConfig) -> Step:
-    """Lines 4 and 9, or equal rounds when not adaptive; refused where the initial measurements leave nothing
-    over.
-    """
+    """Lines 4 and 9, or equal rounds when not adaptive; refused where Algorithm 2 would leave nothing over."""
     initial, rounds = len(_initial_cliques(session.workload, config)), config.rounds_for(len(session.domain))
     if not config.adaptive:
         return equal_step(session.rho, rounds, config.share, initial)

@@ -1,6 +1,4 @@
-"""The settings of AIM and its ablations, with the paper's defaults. Public: chosen by the user, checked
-before any spend.
-"""
+"""The settings of AIM and its ablations, with the paper's defaults. Public; checked before any spend."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ NoiseName = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True)
 class AimConfig:
-    """What Algorithm 1 calls hyper-parameters, and the switches of the ablation study (its codes in
-    brackets).
-    """
+    """Hyper-parameters of Algorithm 1, and the switches of the ablation study (its codes in brackets)."""
 
     max_size: int = 80 * MEGABYTE
     """MAX-SIZE: bytes of the junction tree that the model may grow to."""

@@ -1,6 +1,4 @@
-"""MWEM+PGM as the paper gives it ("basic elements right"): AIM's loop with four switches turned. Sees no
-counts.
-"""
+"""MWEM+PGM, the paper's ("basic elements right"): AIM's loop with four switches turned. Sees no counts."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ from understudy.workload import Workload
 
 
 class ZeroCells(Protocol):
-    """Combinations that cannot occur: ``cells`` lists forbidden codes, one row each, in the order of
-    ``clique``.
-    """
+    """Combinations that cannot occur: a row of ``cells`` is one, in the order of ``clique``."""
 
     @property
     def clique(self) -> Clique:
@@ -63,6 +61,8 @@ class Round:
     measurement: Measurement
     change: float
     """‖M_r(p_t) - M_r(p_{t-1})‖₁ on the chosen marginal."""
+    threshold: float
+    """What the noise of the measurement alone would be expected to come to; a smaller change anneals."""
     annealed: bool
     final: bool
     size: int

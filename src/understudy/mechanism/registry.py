@@ -1,6 +1,4 @@
-"""The mechanisms by name, behind one interface. Adding one is a class with ``name`` and ``run``, and a line
-here.
-"""
+"""The mechanisms by name, behind one interface. To add one: a class with that interface, a line here."""
 
 from __future__ import annotations
 

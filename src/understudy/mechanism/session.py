@@ -24,6 +24,7 @@ from understudy.mechanism.events import (
     Finished,
     Measured,
     OnEvent,
+    RoundEnded,
     RunStarted,
     Selected,
 )
@@ -88,6 +89,7 @@ class Session:
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that no candidate's last round needs any more."""
+        self.tell(_ended(done, float(self.spent)))
         self.rounds.append(replace(done, before=_light(done.before)))
         last = {clique: r.index for r in self.rounds for clique in r.candidates}
         needed = set(last.values())
@@ -170,6 +172,19 @@ class Session:
             most_rounds=most_rounds,
             seconds=self.seconds,
         )
+
+
+def _ended(done: Round, spent: float) -> RoundEnded:
+    return RoundEnded(
+        done.index,
+        done.clique,
+        done.change,
+        done.threshold,
+        done.annealed,
+        spent,
+        done.size,
+        done.seconds,
+    )
 
 
 def _light(model: Model | None) -> Model | None:

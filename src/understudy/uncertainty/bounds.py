@@ -30,9 +30,7 @@ FINAL_SHARE = 0.8
 """Share of the failure probability that goes to the final round; all earlier rounds together get the rest."""
 
 TOTAL_SHARE = 0.04
-"""Share of the failure probability that goes to a bound on the number of rows: no error exceeds both tables'
-sizes.
-"""
+"""Share of the failure probability that goes to a bound on the rows: no error exceeds both tables."""
 
 
 class Marginals(Protocol):

@@ -20,9 +20,7 @@ from understudy.uncertainty.tails import cell_radius
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """``lower`` ≤ true count ≤ ``upper``: each cell by itself with ``confidence``, or all together if
-    ``simultaneous``.
-    """
+    """``lower`` ≤ true count ≤ ``upper``, each cell by itself, or all together if ``simultaneous``."""
 
     clique: Clique
     estimate: NDArray[np.float64] = field(repr=False)

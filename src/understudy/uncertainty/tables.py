@@ -1,6 +1,4 @@
-"""Marginals of a synthetic table, so that its error can be bounded like a model's. Public: the table is
-synthetic.
-"""
+"""Marginals of a synthetic (hence public) table, so that its error can be bounded like a model's."""
 
 from __future__ import annotations
 
