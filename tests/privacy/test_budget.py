@@ -71,11 +71,7 @@ def test_a_conversion_in_plain_floats_would_be_caught() -> None:
     """Mutant: one part in 10^15 more rho, as an unlucky rounding would give, breaks the promise that is
     tested above.
     """
-    caught = [
-        least_epsilon(Fraction(rho_of(e, d)) * (1 + Fraction(1, 10**15)), d) > e
-        for e in EPSILONS
-        for d in DELTAS
-    ]
+    caught = [least_epsilon(Fraction(rho_of(e, d)) * (1 + Fraction(1, 10**15)), d) > e for e in EPSILONS for d in DELTAS]
     assert all(caught)
 
 

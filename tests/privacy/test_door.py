@@ -181,9 +181,7 @@ def test_a_long_marginal_is_drawn_in_threads_and_in_order() -> None:
     wide = Door(source, Budget.of(rho=1e9))
     assert np.array_equal(wide.measure(("a", "b"), sigma=QUIET).values, np.arange(49_500).reshape(500, 99))
     noise = wide.measure(("a", "b"), sigma=100.0).values.reshape(-1) - np.arange(49_500)
-    assert len({noise[i : i + 99].tobytes() for i in range(0, 49_500, 99)}) == 500, (
-        "no two stretches share noise"
-    )
+    assert len({noise[i : i + 99].tobytes() for i in range(0, 49_500, 99)}) == 500, "no two stretches share noise"
 
 
 @pytest.mark.parametrize("broken", ["float", "shape", "short"])
@@ -272,10 +270,7 @@ def test_nothing_public_shows_a_count() -> None:
     with pytest.raises(BudgetExceeded) as refused:
         opened_door.measure(("age",), sigma=1.0)
     public = [getattr(opened_door, name) for name in dir(opened_door) if not name.startswith("_")]
-    texts = [
-        repr(x)
-        for x in (opened_door, measurement, selection, *public, opened_door.filter.charges, refused.value)
-    ]
+    texts = [repr(x) for x in (opened_door, measurement, selection, *public, opened_door.filter.charges, refused.value)]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
     assert names == {"domain", "unit", "private", "filter", "measure", "select"}

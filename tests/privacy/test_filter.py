@@ -73,9 +73,7 @@ def test_no_sequence_of_charges_exceeds_the_budget(rho: Fraction, costs: list[Fr
         assert budget.remaining == rho - accepted
 
 
-def anneal(
-    budget: Filter, unit: Unit, *, attributes: int, rounds: int, alpha: Fraction, learned: list[bool]
-) -> int:
+def anneal(budget: Filter, unit: Unit, *, attributes: int, rounds: int, alpha: Fraction, learned: list[bool]) -> int:
     """Algorithms 1 and 3 as far as costs go; ``learned`` stands for each round's annealing condition."""
     rho = budget.rho
     sigma, epsilon = sigma_for(alpha * rho / rounds, unit), epsilon_for((1 - alpha) * rho / rounds)
@@ -121,9 +119,7 @@ def test_annealing_spends_the_budget_and_never_more(
 def test_a_refusal_changes_nothing_and_says_what_to_do() -> None:
     budget = Filter(Fraction(1, 2))
     budget.charge(Fraction(1, 3), "first")
-    with pytest.raises(
-        BudgetExceeded, match=r"second: costs rho = 0.2, but 0.166667 is left.*Nothing was read"
-    ):
+    with pytest.raises(BudgetExceeded, match=r"second: costs rho = 0.2, but 0.166667 is left.*Nothing was read"):
         budget.charge(Fraction(1, 5), "second")
     assert [c.purpose for c in budget.charges] == ["first"]
     assert budget.charge(Fraction(1, 6), "the rest").rho == Fraction(1, 6)

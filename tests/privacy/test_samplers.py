@@ -71,9 +71,7 @@ def check_choice(noise: Noise, values: NDArray[np.int64], scale: float, times: i
     return fits_counts(np.bincount(chosen, minlength=values.size), softmax(values, scale))
 
 
-@pytest.mark.parametrize(
-    ("values", "scale"), [(SCORES, 4.0), (SCORES * 2**40, 4.0 * 2**40), (np.array([1, -1]), 1.0)]
-)
+@pytest.mark.parametrize(("values", "scale"), [(SCORES, 4.0), (SCORES * 2**40, 4.0 * 2**40), (np.array([1, -1]), 1.0)])
 @pytest.mark.parametrize("kind", ["secure", "research"])
 def test_selection_is_the_exact_softmax(kind: str, values: NDArray[np.int64], scale: float) -> None:
     """False alarm: 1e-6 for the secure generator; none for the seeded one."""

@@ -105,9 +105,7 @@ class Filter:
         return Charge(cost, purpose)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise BudgetError(
-            "A filter cannot be copied or pickled: each copy would spend the same budget again."
-        )
+        raise BudgetError("A filter cannot be copied or pickled: each copy would spend the same budget again.")
 
     def __repr__(self) -> str:
         return f"Filter(spent {show(self.spent)} of rho = {show(self.rho)} in {len(self.__charges)} charges)"

@@ -63,9 +63,7 @@ def rho_of(epsilon: float, delta: float) -> float:
         value = (first + sum(terms) - _MARGIN * (first + sum(map(abs, terms)))) / (1 + u)
         rho = float_below(Fraction(value) * (1 - Fraction(1, 10**50)))
     if rho <= 0:
-        raise BudgetError(
-            f"epsilon = {epsilon} with delta = {delta} is too small to work with; raise one of them."
-        )
+        raise BudgetError(f"epsilon = {epsilon} with delta = {delta} is too small to work with; raise one of them.")
     return rho
 
 

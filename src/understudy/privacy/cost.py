@@ -123,6 +123,4 @@ def _to_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise BudgetError(
-            "A privacy parameter is beyond the range of floating point; choose a less extreme one."
-        ) from None
+        raise BudgetError("A privacy parameter is beyond the range of floating point; choose a less extreme one.") from None

@@ -158,9 +158,7 @@ class Door:
         """
         self._filter.check(cost, purpose)
         if not stated() <= cost * (1 + _ROUNDING):
-            raise InternalError(
-                "The noise would cost more than is charged for it. Nothing was read; report this."
-            )
+            raise InternalError("The noise would cost more than is charged for it. Nothing was read; report this.")
         self._filter.charge(cost, purpose)
 
     def _check(self, candidates: Sequence[Candidate]) -> None:
@@ -169,14 +167,10 @@ class Door:
             if candidate.clique != self._domain.clique(candidate.clique):
                 raise WorkloadError(f"{name} is not in the order of the schema; make it with Domain.clique.")
             if candidate.estimate.shape != self._domain.shape(candidate.clique):
-                raise WorkloadError(
-                    f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's."
-                )
+                raise WorkloadError(f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's.")
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise BudgetError(
-            "A door cannot be copied or pickled: it holds private counts, and a budget that is spent once."
-        )
+        raise BudgetError("A door cannot be copied or pickled: it holds private counts, and a budget that is spent once.")
 
     def __repr__(self) -> str:
         note = "" if self.private else ", NOT PRIVATE"
@@ -208,13 +202,11 @@ def laplace_deviation(scale: float) -> float:
 def _reader(source: Source, expect: list[Clique]) -> Callable[[Sequence[Clique]], list[Counts]]:
     """Return the function that reads exact counts; it alone holds the source and the counts already read."""
     known: dict[Clique, Counts] = {}
-    waiting = list(expect)
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
-        missing = [c for c in dict.fromkeys([*cliques, *waiting]) if c not in known]
+        missing = [c for c in dict.fromkeys([*cliques, *expect]) if c not in known]
         if missing:
             known.update(zip(missing, _counted(source, missing), strict=True))
-            waiting.clear()
         return [known[c] for c in cliques]
 
     return read

@@ -22,8 +22,8 @@ TOP_WEIGHT = 2**20
 TOP_DISTANCE = 2**40
 """Distances (and penalties) above this count as this, so that no score can reach 2^62, let alone overflow."""
 
-_BLOCK = 2**20
-"""Cells summed at once: with each cell at most 2^40, a block's sum stays below 2^61."""
+_BLOCK = 2**15
+"""Cells summed at once: few enough to stay in the processor's cache, and for a sum of 2^40s to stay in range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,7 @@ def integer_weights(weights: Sequence[float]) -> Counts:
     """Scale public weights so that the largest is 2^20, and round; a weight above 0 becomes at least 1."""
     top = max(weights, default=0.0)
     if top == 0:
-        raise WorkloadError(
-            "There is nothing to choose from: give at least one candidate with a weight above 0."
-        )
+        raise WorkloadError("There is nothing to choose from: give at least one candidate with a weight above 0.")
     real = np.asarray(weights, dtype=np.float64)
     scaled = np.rint(real / top * TOP_WEIGHT).astype(np.int64)
     return np.maximum(scaled, real > 0)
@@ -71,16 +69,18 @@ def rounded(estimate: NDArray[np.float64]) -> Counts:
     return np.clip(np.rint(estimate), -TOP_DISTANCE, TOP_DISTANCE).astype(np.int64)
 
 
-def distance(counts: Counts, estimate: Counts) -> int:
-    """Return min(‖counts - estimate‖₁, 2^40), exactly; one more or one less record moves it by at most 1.
+def distance(counts: Counts, estimate: NDArray[np.float64]) -> int:
+    """Return min(‖counts - rounded(estimate)‖₁, 2^40), exactly; one record more or less moves it by at most 1.
 
-    ``estimate`` comes from ``rounded``, so a count beyond 2^42 is more than 2^40 away whatever it is.
+    ``rounded`` keeps within 2^40, so a count beyond 2^42 is more than 2^40 away whatever it is.
     """
     a, b = counts.reshape(-1), estimate.reshape(-1)
     total = 0
     for start in range(0, a.size, _BLOCK):
-        near = np.clip(a[start : start + _BLOCK], -4 * TOP_DISTANCE, 4 * TOP_DISTANCE)
-        cells = np.minimum(np.abs(near - b[start : start + _BLOCK]), TOP_DISTANCE)
+        cells = np.clip(a[start : start + _BLOCK], -4 * TOP_DISTANCE, 4 * TOP_DISTANCE)
+        cells -= rounded(b[start : start + _BLOCK])
+        np.abs(cells, out=cells)
+        np.minimum(cells, TOP_DISTANCE, out=cells)
         total = min(total + int(cells.sum()), TOP_DISTANCE)
     return total
 
@@ -92,7 +92,7 @@ def scores(counts: Sequence[Counts], candidates: Sequence[Candidate]) -> Counts:
     weights = integer_weights([c.weight for c in candidates])
     return np.array(
         [
-            int(w) * distance(exact, rounded(c.estimate)) - _penalty(int(w), c.penalty)
+            int(w) * distance(exact, c.estimate) - _penalty(int(w), c.penalty)
             for w, exact, c in zip(weights, counts, candidates, strict=True)
         ],
         dtype=np.int64,

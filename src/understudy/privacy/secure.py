@@ -54,9 +54,7 @@ class SecureNoise:
         return "SecureNoise()"
 
 
-def second_opinion(
-    kind: Literal["gaussian", "laplace", "selection"], scale: float, sensitivity: int | Unit
-) -> float:
+def second_opinion(kind: Literal["gaussian", "laplace", "selection"], scale: float, sensitivity: int | Unit) -> float:
     """Return the rho that OpenDP itself states for the measurement that will be drawn from; rounded up by
     OpenDP.
 
