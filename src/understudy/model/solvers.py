@@ -200,7 +200,8 @@ class MirrorDescent:
             loss = problem.loss(point)
             promised = float(gradient @ (state.point.answers - point.answers)) / 2
             if state.loss - loss >= promised:
-                return MirrorState(point, loss, rate)
+                # Without a gain to speak of the rate would double for ever, until the potentials overflow.
+                return MirrorState(point, loss, rate, stuck=promised <= 1e-12 * state.loss)
             rate /= 2
         return replace(state, stuck=True)
 
