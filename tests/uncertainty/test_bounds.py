@@ -42,7 +42,7 @@ def misses(rounds: str) -> dict[str, list[float]]:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["supported", "unsupported"])
-@pytest.mark.parametrize("rounds", ["paid", "last"])
+@pytest.mark.parametrize("rounds", ["paid", "any", "last"])
 def test_at_most_five_in_a_hundred_bounds_fail(kind: str, rounds: str) -> None:
     """Were a bound to fail in exactly 5 % of runs, 200 runs would show more than 5 % almost half the time;
     but triangle inequalities leave room (below 1 % is seen), so a false alarm would need a bound several
@@ -122,6 +122,12 @@ def test_every_marginal_of_the_closure_has_a_bound() -> None:
         assert set(bounds(run.outcome)) == set(WEIGHTED.closure)
 
 
+def test_looking_at_every_round_is_never_worse_than_at_the_latest() -> None:
+    for run in runs()[:20]:
+        latest, best = bounds(run.outcome), bounds(run.outcome, rounds="any")
+        assert all(best[r].value <= latest[r].value for r in latest)
+
+
 def test_no_bound_exceeds_both_tables() -> None:
     run = one_run(3, rho=1e-5)
     assert run.outcome.model is not None
@@ -150,6 +156,8 @@ def test_bad_requests() -> None:
     run = runs()[0]
     with pytest.raises(UserError, match="between 0 and 1"):
         bounds(run.outcome, confidence=1.0)
+    with pytest.raises(UserError, match="paid, any, last"):
+        bounds(run.outcome, rounds="first")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="between 0 and 1"):
         cell_intervals(run.outcome, ["a"], confidence=0.0)
     with pytest.raises(UserError, match="No measurement contains"):

@@ -41,7 +41,11 @@ class AimConfig:
     zeros: bool = True
     """Enforce structural zeros where the schema declares them."""
     time_limit: float | None = None
-    """Seconds. A run that would go on for longer spends what is left in one last round instead."""
+    """Seconds. A run that would go on for longer spends what is left in one last round instead.
+
+    When that happens depends on the clock, and how long counting takes may depend on the table: a small side
+    channel, which a run without a limit does not have.
+    """
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""

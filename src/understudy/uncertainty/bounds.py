@@ -7,10 +7,10 @@ Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (sup
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log, sqrt
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.estimator import weighted_average
 from understudy.uncertainty.tails import Floats, cell_radius, l1_radius
 
-RoundChoice = Literal["paid", "last"]
+RoundChoice = Literal["paid", "any", "last"]
 
 FINAL_SHARE = 0.8
 """Share of the failure probability that goes to the final round; all earlier rounds together get the rest."""
@@ -64,11 +64,14 @@ def bounds(
     """Bound the error of ``synthetic`` (of the model itself by default) on each of ``cliques`` (all of W_+).
 
     Each bound holds by itself with probability ``confidence``. A marginal that was neither measured nor ever
-    a candidate has none, and is left out. ``rounds="paid"`` may use any round, because it pays for the choice
-    by a union bound; ``"last"`` is the paper's rule, the last round in which the marginal was a candidate,
-    which is not quite proved.
+    a candidate has none, and is left out. An unsupported one rests on a round in which it was a candidate:
+    with ``rounds="any"`` on the best of those whose model was kept, with ``"paid"`` on the latest, which is
+    quicker and rarely worse; both pay for the choice by a union bound. ``"last"`` is the paper's rule, the
+    latest without paying, which is not quite proved.
     """
     failure = _failure(confidence)
+    if rounds not in get_args(RoundChoice):
+        raise UserError(f'rounds must be one of {", ".join(get_args(RoundChoice))}, not "{rounds}".')
     beta = (1 - TOTAL_SHARE) * failure
     other = _other(outcome, synthetic)
     wanted = list(outcome.workload.closure if cliques is None else cliques)
@@ -111,31 +114,24 @@ def _unsupported(
     beta: float,
     choice: RoundChoice,
 ) -> dict[Clique, Bound]:
-    """Theorem 2, round by round; the least bound wins where several rounds were paid for."""
+    """Theorem 2, round by round; the least bound wins where several rounds were looked at."""
     found: dict[Clique, Bound] = {}
-    for r in _last_rounds(outcome, cliques) if choice == "last" else _usable_rounds(outcome, cliques):
-        share = beta if choice == "last" else beta * _round_share(outcome, r.round)
-        for clique, value in _round_bounds(r.round, r.cliques, theirs, share).items():
+    for r, mine in _uses(outcome, cliques, every=choice == "any"):
+        share = beta if choice == "last" else beta * _round_share(outcome, r)
+        for clique, value in _round_bounds(r, mine, theirs, share).items():
             if clique not in found or value < found[clique].value:
-                found[clique] = Bound(clique, "unsupported", value, 1 - beta, r.round.index)
+                found[clique] = Bound(clique, "unsupported", value, 1 - beta, r.index)
     return found
 
 
-@dataclass(frozen=True)
-class _Use:
-    round: Round
-    cliques: list[Clique]
-
-
-def _usable_rounds(outcome: Outcome, cliques: Sequence[Clique]) -> list[_Use]:
-    """Every round whose model was kept, with those of ``cliques`` that were candidates then."""
-    uses = [_Use(r, [c for c in cliques if c in set(r.candidates)]) for r in outcome.rounds if r.before is not None]
-    return [use for use in uses if use.cliques]
-
-
-def _last_rounds(outcome: Outcome, cliques: Sequence[Clique]) -> list[_Use]:
+def _uses(outcome: Outcome, cliques: Sequence[Clique], *, every: bool) -> Iterator[tuple[Round, list[Clique]]]:
+    """Yield rounds, each with those of ``cliques`` to be bounded by it: all its candidates, or their latest."""
     last = {c: r.index for r in outcome.rounds for c in r.candidates}
-    return [_Use(r, mine) for r in outcome.rounds if (mine := [c for c in cliques if last.get(c) == r.index])]
+    for r in outcome.rounds:
+        candidates = set(r.candidates)
+        mine = [c for c in cliques if c in candidates and (every or last[c] == r.index)]
+        if mine and r.before is not None:
+            yield r, mine
 
 
 def _round_share(outcome: Outcome, r: Round) -> float:
