@@ -61,7 +61,7 @@ def digest(counts: Counts, divisor: int = 1) -> str:
         whole = np.asarray(count).astype(np.int64)
         if (whole % divisor).any():
             return "not a multiple"
-        result.update(np.ascontiguousarray(whole // divisor))
+        result.update((whole // divisor).tobytes())
     return result.hexdigest()
 
 
@@ -233,7 +233,8 @@ def main(arguments: Sequence[str]) -> int:
     elif options.memory:
         print(json.dumps(time_memory(options.memory[0])))
     elif options.parquet:
-        print(json.dumps(time_parquet(*options.parquet[:2], int(options.parquet[2]))))
+        name, path, copies = options.parquet
+        print(json.dumps(time_parquet(name, path, int(copies))))
     else:
         return run_all()
     return 0
