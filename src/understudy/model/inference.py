@@ -221,7 +221,7 @@ class _Linear(_Ring):
     def normalise(self, inside: Table, outside: Table) -> Table:
         belief = inside * outside
         total = belief.sum()
-        if not total > 0.0:
+        if not total > SAFE_SMALLEST:
             raise _Underflow
         belief *= 1.0 / total
         return belief
