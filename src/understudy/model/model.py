@@ -82,7 +82,7 @@ class Model:
     ) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques`` (each in domain order), sharing the work among them.
 
-        Single precision is right to about six digits, in half the time and memory: enough to rank candidates by.
+        Single precision is right to about a millionth of the total, in half the time and memory: enough to rank by.
         """
         with one_thread():
             return (self._answers if precision == "double" else self._rough_answers).marginals(cliques)

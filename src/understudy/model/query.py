@@ -32,6 +32,9 @@ THREADED_FROM = 16
 CACHED = 1 << 18
 """Cells that fit in a core's own cache."""
 
+SINGLE = 1e-6
+"""What single precision is trusted to: this part of the total."""
+
 Mask = int
 Real = type[np.float64] | type[np.float32]
 
@@ -318,14 +321,30 @@ def _triple(pieces: list[Piece], shared: Mask, sizes: Sequence[int]) -> Piece:
     summed = _bits(shared)
     own = [tuple(i for i in piece.scope if not shared >> i & 1) for piece in pieces]
     rows = prod(sizes[i] for i in summed)
-    a, b, c = (piece.arranged((*summed, *mine)).reshape(rows, -1) for piece, mine in zip(pieces, own, strict=True))
+    stacks = [piece.arranged((*summed, *mine)).reshape(rows, -1) for piece, mine in zip(pieces, own, strict=True)]
+    if stacks[0].dtype == np.float32:
+        stacks = _worthwhile(stacks)
+    a, b, c = stacks
     total = np.zeros((a.shape[1] * b.shape[1], c.shape[1]), dtype=a.dtype)
     step = max(16, CACHED // total.shape[0])
-    for k in range(0, rows, step):
-        outer = a[k : k + step, :, None] * b[k : k + step, None, :]
-        total += outer.reshape(outer.shape[0], -1).T @ c[k : k + step]
+    outer = np.empty((step, a.shape[1], b.shape[1]), dtype=a.dtype)
+    for k in range(0, a.shape[0], step):
+        part = outer[: min(step, a.shape[0] - k)]
+        np.multiply(a[k : k + step, :, None], b[k : k + step, None, :], out=part)
+        total += part.reshape(part.shape[0], -1).T @ c[k : k + step]
     scope = own[0] + own[1] + own[2]
     return Piece(scope, total.reshape([sizes[i] for i in scope]))
+
+
+def _worthwhile(stacks: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Leave out the lightest rows, as many as together weigh less than single precision tells apart."""
+    weight = np.ones(stacks[0].shape[0])
+    for stack in stacks:
+        weight *= stack @ np.ones(stack.shape[1], dtype=stack.dtype)
+    ascending = np.sort(weight)
+    below = int(np.searchsorted(np.cumsum(ascending), SINGLE * weight.sum()))
+    keep = np.flatnonzero(weight >= ascending[below])
+    return [stack[keep] for stack in stacks]
 
 
 def _keep_only(piece: Piece, keep: Mask) -> Piece:
