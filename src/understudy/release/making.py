@@ -1,0 +1,166 @@
+"""From a finished run to a release: draw the table, bound its error, write the record. Post-processing: public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.errors import InternalError
+from understudy.mechanism import Outcome, Round
+from understudy.model import Model
+from understudy.privacy import Budget
+from understudy.release.record import (
+    NOT_PRIVATE,
+    Amount,
+    BoundRecord,
+    ChargeRecord,
+    MechanismRecord,
+    ModelRecord,
+    PrivacyRecord,
+    QueryRecord,
+    Record,
+    RoundRecord,
+    TableRecord,
+    WorkloadRecord,
+)
+from understudy.release.release import Release
+from understudy.schema import Schema
+from understudy.uncertainty import TableMarginals, bounds
+from understudy.workload import Workload
+
+DEFAULT_DELTA = 1e-9
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a release says about how it was asked for. ``rows`` None: as many as the model's noisy total."""
+
+    run: str
+    workload: str = "custom"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rows: int | None = None
+    confidence: float = 0.95
+
+
+def make_release(
+    outcome: Outcome,
+    schema: Schema,
+    budget: Budget,
+    settings: Settings,
+    *,
+    rng: np.random.Generator,
+    convert: Callable[[pa.Table], Any] | None = None,
+) -> Release:
+    """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
+    model = outcome.model
+    if model is None:
+        raise InternalError(f"{outcome.mechanism} made no model to draw a table from.")
+    rows = round(model.total) if settings.rows is None else settings.rows
+    weight = model.total / rows if rows else 0.0
+    codes = model.generate(rows, rng)
+    record = Record(
+        understudy=installed_version(),
+        run=settings.run,
+        private=outcome.private,
+        notice="" if outcome.private else NOT_PRIVATE,
+        mechanism=_mechanism(outcome, settings),
+        privacy=_privacy(outcome, budget),
+        workload=_workload(outcome.workload, settings.workload),
+        table=TableRecord(rows=rows, total=float(model.total), weight=weight),
+        model=_model(model, outcome),
+        rounds=[_round(r) for r in outcome.rounds],
+        charges=[ChargeRecord(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
+        confidence=settings.confidence,
+        bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
+        declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
+    )
+    table = schema.decode(codes, rng)
+    release = Release(record, schema, model, outcome.measurements, table)
+    return release if convert is None else Release(record, schema, model, outcome.measurements, table, convert)
+
+
+def installed_version() -> str:
+    """Return the version of this software."""
+    try:
+        return version("understudy")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Marginals of a synthetic table whose rows each stand for ``weight`` rows."""
+
+    table: TableMarginals
+    weight: float
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        return [counts * self.weight for counts in self.table.marginals(cliques)]
+
+
+def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:
+    return MechanismRecord(
+        name=outcome.mechanism,
+        options=dict(settings.options),
+        ended=outcome.ended,
+        most_rounds=outcome.most_rounds,
+    )
+
+
+def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
+    delta = DEFAULT_DELTA if budget.delta is None else budget.delta
+    return PrivacyRecord(
+        epsilon=budget.epsilon_at(delta),
+        delta=delta,
+        rho=Amount.of(budget.rho),
+        spent=Amount.of(outcome.spent),
+        unit=outcome.unit.value,
+    )
+
+
+def _workload(workload: Workload, name: str) -> WorkloadRecord:
+    listed = [
+        QueryRecord(attributes=list(clique), weight=cost)
+        for clique, cost in zip(workload.cliques, workload.costs, strict=True)
+    ]
+    return WorkloadRecord(name=name, queries=workload.queries, marginals=listed)
+
+
+def _model(model: Model, outcome: Outcome) -> ModelRecord:
+    cliques = [list(clique) for clique in model.cliques]
+    return ModelRecord(size=model.size, cliques=cliques, measured=len(outcome.measurements))
+
+
+def _round(r: Round) -> RoundRecord:
+    return RoundRecord(
+        index=r.index,
+        chosen=list(r.clique),
+        candidates=len(r.candidates),
+        epsilon=r.selection.epsilon,
+        noise=r.measurement.noise,
+        scale=r.measurement.scale,
+        sigma=r.measurement.sigma,
+        cells=r.measurement.values.size,
+        rho=Amount.of(r.rho),
+        change=r.change,
+        threshold=r.threshold,
+        annealed=bool(r.annealed),
+        final=r.final,
+        size=r.size,
+    )
+
+
+def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundRecord]:
+    for_table = bounds(outcome, table, confidence=confidence)
+    for_model = bounds(outcome, confidence=confidence)
+    return [
+        BoundRecord(columns=list(clique), kind=b.kind, table=b.value, model=for_model[clique].value, round=b.round)
+        for clique, b in for_table.items()
+    ]

@@ -1,0 +1,159 @@
+"""What ``release.json`` says, as pydantic models; the published JSON Schema is made from these.
+
+Public: parameters, spends, sizes and bounds, all of them released or computed from what was. No wall-clock time is in
+it, because how long a count takes may depend on the table.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from understudy.privacy.cost import float_above
+
+FORMAT, VERSION = "understudy-release", 1
+NOT_PRIVATE = "NOT PRIVATE: made with a seeded generator, for research. Whoever knows the seed can remove the noise."
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Size = Annotated[int, Field(ge=0)]
+
+
+class Entry(BaseModel):
+    """What every part shares: unknown keys are errors, and nothing is converted silently."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Amount(Entry):
+    """An amount of zCDP budget (rho)."""
+
+    value: Finite = Field(ge=0, description="The amount, rounded up to a floating-point number.")
+    exact: str = Field(pattern=r"^\d+(/\d+)?$", description="The amount exactly, as a fraction.")
+
+    @classmethod
+    def of(cls, rho: Fraction) -> Amount:
+        """Write a fraction down."""
+        return cls(value=float_above(rho), exact=str(rho))
+
+    @property
+    def fraction(self) -> Fraction:
+        """The amount exactly."""
+        return Fraction(self.exact)
+
+
+class MechanismRecord(Entry):
+    """How the measurements were chosen."""
+
+    name: str = Field(description="The mechanism, such as aim.")
+    options: dict[str, Any] = Field(description="Settings that differ from the mechanism's defaults.")
+    ended: Literal["budget", "time"] = Field(description="What ran out first. Time depends on the machine that ran it.")
+    most_rounds: Size = Field(description="No run with these settings can have more rounds than this.")
+
+
+class PrivacyRecord(Entry):
+    """What was promised."""
+
+    epsilon: Finite = Field(gt=0, description="Of (epsilon, delta) differential privacy.")
+    delta: Finite = Field(gt=0, lt=1, description="Of (epsilon, delta) differential privacy.")
+    rho: Amount = Field(description="The budget that epsilon and delta stand for, in zero-concentrated DP (zCDP).")
+    spent: Amount = Field(description="The sum of all charges; never above rho.")
+    unit: Literal["add_remove", "replace"] = Field(description="Which tables are neighbours: what one row may change.")
+
+
+class QueryRecord(Entry):
+    """One marginal of the workload."""
+
+    attributes: list[str] = Field(min_length=1)
+    weight: Finite = Field(gt=0)
+
+
+class WorkloadRecord(Entry):
+    """The marginals that the table should preserve."""
+
+    name: str = Field(description="As it was asked for: all-3way, target:COLUMN, or custom.")
+    queries: Size = Field(description="How many queries were listed; errors are averaged over these.")
+    marginals: list[QueryRecord] = Field(min_length=1)
+
+
+class TableRecord(Entry):
+    """The synthetic table."""
+
+    rows: Size = Field(description="Rows of the synthetic table.")
+    total: Finite = Field(ge=0, description="The private table's rows, as estimated from the noisy measurements.")
+    weight: Finite = Field(
+        ge=0, description="How many rows of the private table one synthetic row stands for: total / rows."
+    )
+
+
+class ModelRecord(Entry):
+    """The model behind the table."""
+
+    size: Size = Field(description="Bytes of its junction tree.")
+    cliques: list[list[str]] = Field(description="Its maximal cliques: columns in one clique depend on each other directly.")
+    measured: Size = Field(description="How many noisy marginals it was fitted to.")
+
+
+class ChargeRecord(Entry):
+    """One accepted charge."""
+
+    purpose: str
+    rho: Amount
+
+
+class RoundRecord(Entry):
+    """One round: a private choice, and a measurement of what was chosen."""
+
+    index: int = Field(ge=1)
+    chosen: list[str] = Field(description="The columns of the marginal that was chosen and measured.")
+    candidates: Size = Field(description="How many marginals it was chosen from.")
+    epsilon: Finite = Field(description="Of the private choice.")
+    noise: Literal["gaussian", "laplace"]
+    scale: Finite = Field(description="The scale of the noise: sigma of a discrete Gaussian, b of a discrete Laplace.")
+    sigma: Finite = Field(description="The standard deviation of the noise on each cell.")
+    cells: Size = Field(description="Cells of the measured marginal.")
+    rho: Amount = Field(description="What the round cost: choice and measurement together.")
+    change: Finite = Field(description="How far the model's answer on the chosen marginal moved, in rows (L1).")
+    threshold: Finite = Field(description="How far noise alone would be expected to move it; less lowers the noise.")
+    annealed: bool = Field(description="Whether the next round got less noise.")
+    final: bool = Field(description="Whether this round used up the budget.")
+    size: Size = Field(description="Bytes of the model's junction tree after the round.")
+
+
+class BoundRecord(Entry):
+    """How far off one marginal may be, summed over its cells, in rows of the private table."""
+
+    columns: list[str] = Field(min_length=1)
+    kind: Literal["supported", "unsupported"] = Field(description="Whether a measurement contains the marginal.")
+    table: Finite = Field(ge=0, description="Bound for the synthetic table, each row counted `weight` times.")
+    model: Finite = Field(ge=0, description="Bound for the model.")
+    round: int | None = Field(description="Of an unsupported marginal: the round whose choice the bound rests on.")
+
+
+class Record(Entry):
+    """A release of Understudy: what was made, how, under which promise, and how far off it may be."""
+
+    model_config = ConfigDict(title="Understudy release")
+
+    format: Literal["understudy-release"] = FORMAT
+    version: Literal[1] = VERSION
+    understudy: str = Field(description="The version of the software that made the release.")
+    run: str = Field(pattern="^[0-9a-f]{32}$", description="A random name of the run, the same in its record of spending.")
+    private: bool = Field(description="False for a research run, which promises nothing.")
+    notice: str = Field(description="Empty, or why the release must not be treated as private.")
+    mechanism: MechanismRecord
+    privacy: PrivacyRecord
+    workload: WorkloadRecord
+    table: TableRecord
+    model: ModelRecord
+    rounds: list[RoundRecord] = Field(description="Every round in order; empty where the mechanism has none.")
+    charges: list[ChargeRecord] = Field(description="Everything that was spent, in order, rounds included.")
+    confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
+    bounds: list[BoundRecord]
+    declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``release.json``; the same is published as ``release.schema.json`` beside this file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Record.model_json_schema()}

@@ -1,0 +1,219 @@
+"""The finished thing: a synthetic table, the model behind it, what was measured, how far off it may be, what was spent.
+
+Public: everything here was released by the door, computed from that, or declared. It never needs the private table again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import UserError
+from understudy.mechanism import Outcome
+from understudy.model import Model
+from understudy.privacy import Charge, Measurement, Unit
+from understudy.release.answer import Answer, code_of
+from understudy.release.card import privacy_card
+from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
+from understudy.release.show import as_html, as_text
+from understudy.schema import Schema
+from understudy.uncertainty import Bound, Intervals, TableMarginals, bounds, cell_intervals
+from understudy.workload import Workload
+
+TableFormat = Literal["csv", "parquet"]
+
+
+def _same(table: pa.Table) -> Any:
+    return table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A synthetic table with everything that may be known about it. ``record`` is what ``release.json`` says."""
+
+    record: Record
+    schema: Schema
+    model: Model
+    measurements: tuple[Measurement, ...]
+    arrow: pa.Table
+    """The synthetic table, in the types of the schema."""
+    convert: Callable[[pa.Table], Any] = field(default=_same)
+    """Makes the kind of table that came in out of an Arrow table."""
+
+    @cached_property
+    def table(self) -> Any:
+        """The synthetic table, as the kind of table that came in (an Arrow table for files and loaded releases)."""
+        return self.convert(self.arrow)
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds: False for a seeded research run."""
+        return self.record.private
+
+    @property
+    def notice(self) -> str:
+        """Empty, or why this is not private."""
+        return self.record.notice if self.private else self.record.notice or NOT_PRIVATE
+
+    @property
+    def epsilon(self) -> float:
+        """Of the promise, with ``delta``."""
+        return self.record.privacy.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Of the promise, with ``epsilon``."""
+        return self.record.privacy.delta
+
+    @property
+    def rho(self) -> Fraction:
+        """The budget in zCDP, exactly."""
+        return self.record.privacy.rho.fraction
+
+    @property
+    def spent(self) -> Fraction:
+        """What the run spent, exactly."""
+        return self.record.privacy.spent.fraction
+
+    @property
+    def spend(self) -> tuple[Charge, ...]:
+        """Every charge, in order."""
+        return tuple(Charge(charge.rho.fraction, charge.purpose) for charge in self.record.charges)
+
+    @property
+    def unit(self) -> Unit:
+        """Which tables count as neighbours."""
+        return Unit(self.record.privacy.unit)
+
+    @property
+    def rounds(self) -> tuple[RoundRecord, ...]:
+        """Every round: what was chosen, with how much noise, at what cost."""
+        return tuple(self.record.rounds)
+
+    @property
+    def domain(self) -> Domain:
+        """The columns and their numbers of codes."""
+        return self.schema.domain
+
+    @property
+    def weight(self) -> float:
+        """How many rows of the private table one synthetic row stands for (about 1, unless rows were asked for)."""
+        return self.record.table.weight
+
+    @cached_property
+    def workload(self) -> Workload:
+        """The marginals that the table should preserve."""
+        named = self.record.workload
+        cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
+        return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
+
+    @cached_property
+    def codes(self) -> NDArray[np.int32]:
+        """The synthetic table as codes of the schema, rows × columns."""
+        return self.schema.encode(self.arrow)
+
+    @cached_property
+    def bounds(self) -> dict[Clique, Bound]:
+        """How far off each marginal of the synthetic table may be: in rows, summed over cells, each by itself.
+
+        Every synthetic row counts as ``weight`` rows.
+        """
+        confidence = self.record.confidence
+        return {
+            clique: Bound(clique, b.kind, b.table, confidence, b.round)
+            for b in self.record.bounds
+            if (clique := self.domain.clique(b.columns))
+        }
+
+    @cached_property
+    def model_bounds(self) -> dict[Clique, Bound]:
+        """As ``bounds``, for the model instead of the table drawn from it."""
+        known = self.bounds
+        return {
+            clique: Bound(clique, b.kind, b.model, known[clique].confidence, b.round)
+            for b in self.record.bounds
+            if (clique := self.domain.clique(b.columns))
+        }
+
+    @cached_property
+    def card(self) -> str:
+        """The privacy card: what was promised, to whom, under which assumptions (Markdown)."""
+        return privacy_card(self.record, self.schema)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """The run as the bounds see it, without the models of earlier rounds (so: for supported marginals only)."""
+        return Outcome(
+            mechanism=self.record.mechanism.name,
+            workload=self.workload,
+            model=self.model,
+            measurements=self.measurements,
+            rounds=(),
+            answers={},
+            zeros=self.schema.zeros,
+            fit=None,
+            unit=self.unit,
+            private=self.private,
+            rho=self.rho,
+            charges=self.spend,
+            ended=self.record.mechanism.ended,
+            most_rounds=self.record.mechanism.most_rounds,
+            seconds=0.0,
+        )
+
+    def intervals(self, *columns: str, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
+        """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""
+        return cell_intervals(self.outcome, columns, confidence=confidence, simultaneous=simultaneous)
+
+    def table_marginal(self, *columns: str) -> NDArray[np.float64]:
+        """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
+        counts = TableMarginals(self.domain, self.codes).marginal(self.domain.clique(columns))
+        return counts * self.weight
+
+    def marginal(self, *columns: str) -> Answer:
+        """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
+        if not columns:
+            raise UserError('Name at least one column, such as release.marginal("age").')
+        clique = self.domain.clique(columns)
+        bound = self.model_bounds.get(clique) or bounds(
+            self.outcome, confidence=self.record.confidence, cliques=[clique]
+        ).get(clique)
+        labels = tuple(self.schema[name].labels for name in columns)
+        return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
+
+    def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
+        """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
+
+        Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
+        """
+        rng = rng or np.random.default_rng(secrets.randbits(128))
+        codes = {name: code_of(self.schema[name], value) for name, value in (given or {}).items()}
+        return self.convert(self.schema.decode(self.model.generate(_whole(rows), rng, codes), rng))
+
+    def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
+        """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
+        from understudy.release.storage import save
+
+        return save(self, Path(folder), format=format, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        return as_text(self.record)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.record, self.arrow.slice(0, 5))
+
+
+def _whole(rows: int) -> int:
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
+        raise UserError(f"rows must be a whole number of at least 0, not {rows!r}.")
+    return int(rows)

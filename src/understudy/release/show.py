@@ -1,0 +1,48 @@
+"""A release in a few lines: for a console, and for a notebook. Public."""
+
+from __future__ import annotations
+
+from html import escape
+
+import pyarrow as pa
+
+from understudy.release.record import Record
+
+STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
+
+
+def as_text(record: Record) -> str:
+    """Return a few lines for a console."""
+    lines = [f"Release: {record.table.rows:,} synthetic rows"]
+    lines += [f"  {name:<9} {value}" for name, value in _facts(record)]
+    return "\n".join(lines if record.private else [f"*** {record.notice} ***", *lines])
+
+
+def as_html(record: Record, head: pa.Table) -> str:
+    """Return a small page for a notebook: the facts, and the first synthetic rows."""
+    warning = "" if record.private else f'<p style="{STYLE}">{escape(record.notice)}</p>'
+    facts = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in _facts(record))
+    names = "".join(f"<th>{escape(name)}</th>" for name in head.column_names)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape('' if value is None else str(value))}</td>" for value in row.values()) + "</tr>"
+        for row in head.to_pylist()
+    )
+    return (
+        f"{warning}<p><b>Release</b>: {record.table.rows:,} synthetic rows</p><table>{facts}</table>"
+        f"<table><tr>{names}</tr>{rows}</table>"
+    )
+
+
+def _facts(record: Record) -> list[tuple[str, str]]:
+    privacy, model = record.privacy, record.model
+    promise = f"epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g} (zCDP rho = {privacy.rho.value:.6g})"
+    how = f"{record.mechanism.name}, {len(record.rounds)} rounds, {len(record.charges)} charges"
+    worst = max((b.table for b in record.bounds), default=0.0)
+    share = worst / record.table.total if record.table.total else 0.0
+    return [
+        ("privacy", promise if record.private else f"none promised; spent as if {promise}"),
+        ("unit", "one row added or removed" if privacy.unit == "add_remove" else "one row replaced"),
+        ("made by", how),
+        ("model", f"{len(model.cliques)} cliques, {model.size / 2**20:.3g} MB, {model.measured} noisy marginals"),
+        ("bounds", f"{len(record.bounds):,} marginals at {record.confidence:.0%}, the worst {share:.2f} of the table"),
+    ]

@@ -1,0 +1,233 @@
+"""A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
+
+Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml`` and
+``privacy-card.md``. Reports, which are pages about a release, are written beside these by another room.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, ValidationError
+
+from understudy.domain import Clique, Domain
+from understudy.errors import FormatError, SchemaError, UserError
+from understudy.model import load_model, save_model
+from understudy.privacy import Measurement
+from understudy.release.record import FORMAT, VERSION, Amount, Entry, Finite, Record
+from understudy.release.tables import read_table, write_table
+from understudy.release.toml import schema_toml
+from understudy.schema import Schema, parse_schema
+
+if TYPE_CHECKING:
+    from understudy.release.release import Release
+
+LARGEST_JSON = 1 << 28
+
+T = TypeVar("T", bound=Entry)
+
+
+class _Measured(Entry):
+    attributes: list[str]
+    noise: Literal["gaussian", "laplace"]
+    scale: Finite = Field(gt=0)
+    rho: Amount
+
+
+class _Index(Entry):
+    """``measurements.json``: what each run of numbers in ``values.npy`` is."""
+
+    format: Literal["understudy-measurements"] = "understudy-measurements"
+    version: Literal[1] = 1
+    measurements: list[_Measured]
+
+
+def save(release: Release, folder: Path, *, format: str, overwrite: bool = False) -> Path:
+    """Write ``release`` to a folder beside ``folder``, then give it its name in one step."""
+    if format not in ("csv", "parquet"):
+        raise UserError(f'There is no table format "{format}"; choose csv or parquet.')
+    refuse_existing(folder, overwrite)
+    with staged(folder) as draft:
+        write_into(release, draft, format)
+    return folder
+
+
+def refuse_existing(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that is there already; ``overwrite`` replaces a release, and never anything else."""
+    if not os.path.lexists(folder):
+        return
+    if not overwrite:
+        raise UserError(f"{folder} exists already. Name another folder, or ask to overwrite it.")
+    if not (folder / "release.json").is_file():
+        raise UserError(f"{folder} is not a release, so it is not overwritten. Name another folder.")
+
+
+def write_into(release: Release, folder: Path, format: str) -> None:
+    """Write every file of ``release`` into an existing folder."""
+    write_table(release.arrow, folder / f"synthetic.{format}")
+    save_model(release.model, folder / "model")
+    _write_measurements(release.measurements, folder / "measurements")
+    (folder / "schema.toml").write_text(schema_toml(release.schema.declaration), encoding="utf-8")
+    (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
+    text = json.dumps(release.record.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / "release.json").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside ``folder``; it becomes ``folder`` when all went well, and vanishes when not."""
+    draft = folder.parent / f".{folder.name}.{uuid4().hex[:12]}.part"
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+        _sync(draft)
+        _swap(draft, folder)
+    except OSError as problem:
+        raise UserError(
+            f"{folder} cannot be written ({problem.strerror or type(problem).__name__}). "
+            "Check that the disk has room and that the folder above it is yours to write in."
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Have every file on disk before the folder gets its name."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb+") as stream:
+                os.fsync(stream.fileno())
+
+
+def _swap(draft: Path, folder: Path) -> None:
+    """Give ``draft`` its name; what had the name before is absent for an instant, and never half."""
+    if folder.exists():
+        old = draft.with_suffix(".old")
+        folder.rename(old)
+        draft.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        draft.rename(folder)
+
+
+def load(folder: str | Path) -> Release:
+    """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
+    from understudy.release.release import Release
+
+    folder = Path(folder)
+    record = _record(folder / "release.json")
+    schema = _schema(record)
+    model = load_model(folder / "model")
+    if model.domain != schema.domain:
+        raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
+    measurements = _read_measurements(folder / "measurements", schema.domain, record.private)
+    return Release(record, schema, model, measurements, _table(folder, schema))
+
+
+def _record(path: Path) -> Record:
+    document = _json(path)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FormatError(f"{path} is not a release of Understudy.")
+    found = document.get("version")
+    if isinstance(found, int) and found > VERSION:
+        raise FormatError(f"{path} has format version {found}; this software reads up to {VERSION}: upgrade it.")
+    record = _validated(Record, document, path)
+    if sum(c.rho.fraction for c in record.charges) != record.privacy.spent.fraction:
+        raise FormatError(f"{path} is damaged: its charges do not add up to what it says was spent.")
+    return record
+
+
+def _schema(record: Record) -> Schema:
+    try:
+        return parse_schema(json.dumps(record.declaration), source="The release's schema", form="json")
+    except SchemaError as problem:
+        raise FormatError(f"The release is damaged: {str(problem).splitlines()[0]}") from None
+
+
+def _table(folder: Path, schema: Schema) -> pa.Table:
+    for ending in ("parquet", "csv"):
+        path = folder / f"synthetic.{ending}"
+        if path.is_file():
+            return read_table(path, schema.arrow_schema)
+    raise FormatError(f"{folder} has no synthetic.csv or synthetic.parquet; it is not a whole release.")
+
+
+def _write_measurements(measurements: tuple[Measurement, ...], folder: Path) -> None:
+    folder.mkdir()
+    listed = [_Measured(attributes=list(m.clique), noise=m.noise, scale=m.scale, rho=Amount.of(m.rho)) for m in measurements]
+    index = _Index(measurements=listed).model_dump(mode="json")
+    (folder / "measurements.json").write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    flat = np.concatenate([np.empty(0, "<i8"), *(m.values.reshape(-1) for m in measurements)]).astype("<i8")
+    np.save(folder / "values.npy", flat, allow_pickle=False)
+
+
+def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Measurement, ...]:
+    path = folder / "measurements.json"
+    index = _validated(_Index, _json(path), path)
+    cliques = [_clique(domain, m.attributes, path) for m in index.measurements]
+    sizes = [prod(domain.shape(clique)) for clique in cliques]
+    values = _values(folder / "values.npy", sum(sizes))
+    ends = accumulate(sizes)
+    return tuple(
+        Measurement(c, _part(values, end - n, end, domain.shape(c)), m.noise, m.scale, m.rho.fraction, private)
+        for c, n, end, m in zip(cliques, sizes, ends, index.measurements, strict=True)
+    )
+
+
+def _part(values: Any, start: int, end: int, shape: tuple[int, ...]) -> Any:
+    part = np.array(values[start:end], dtype=np.int64).reshape(shape)
+    part.setflags(write=False)
+    return part
+
+
+def _values(path: Path, length: int) -> Any:
+    try:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        raise FormatError(f"{path} is missing or damaged; it is not a whole release.") from None
+    if not isinstance(values, np.ndarray) or values.dtype != np.dtype("<i8") or values.shape != (length,):
+        raise FormatError(f"{path} is damaged: it does not hold the {length:,} numbers that measurements.json lists.")
+    return values
+
+
+def _clique(domain: Domain, attributes: list[str], path: Path) -> Clique:
+    try:
+        clique = domain.clique(attributes)
+    except SchemaError as problem:
+        raise FormatError(f"{path} is damaged: {problem}") from None
+    if list(clique) != attributes:
+        raise FormatError(f"{path} is damaged: a measurement is not in the order of the schema.")
+    return clique
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise FormatError(f"{path} is too large to be part of a release.")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FormatError(f"There is no {path}; a release is a folder with release.json in it.") from None
+    except OSError as problem:
+        raise FormatError(f"{path} cannot be read ({problem.strerror}).") from None
+    except (ValueError, RecursionError):
+        raise FormatError(f"{path} is not valid JSON; it is damaged or foreign.") from None
+
+
+def _validated(kind: type[T], document: Any, path: Path) -> T:
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise FormatError(f"{path} is damaged: {where}: {first['msg']}.") from None

@@ -1,0 +1,41 @@
+"""The synthetic table as CSV or Parquet, and back in the same types. Public: the table is synthetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from understudy.errors import FormatError
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write ``table`` to a file, by the ending of its name."""
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        pa.csv.write_csv(table.cast(_plain(table.schema)), path)
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read a file that ``write_table`` wrote, in the types of ``schema``."""
+    try:
+        table = pa.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path, schema)
+        return table.select(schema.names).cast(schema)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise FormatError(f"{path} is damaged or foreign ({type(error).__name__}).") from None
+
+
+def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
+    convert = pa.csv.ConvertOptions(
+        column_types=_plain(schema), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    parse = pa.csv.ParseOptions(newlines_in_values=True)
+    return pa.csv.read_csv(path, convert_options=convert, parse_options=parse)
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return ``schema`` with categories as their values, which is how a CSV file spells them."""
+    return pa.schema([pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
