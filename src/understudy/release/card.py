@@ -45,19 +45,20 @@ def _promise(record: Record) -> str:
     epsilon, delta = record.privacy.epsilon, record.privacy.delta
     _, protected = UNITS[record.privacy.unit]
     factor = exp(epsilon) if epsilon < 50 else float("inf")
+    otherwise = "absent" if record.privacy.unit == "add_remove" else "different"
     return f"""## What is promised, and to whom
 
 To everybody described by a row of the private table: this release protects {protected}.
 
 Take anybody who sees this release, with whatever else they may know and whatever computers they may have, now or later.
-Nothing that they conclude from it would have been more than {factor:,.3g} times as likely, or as unlikely, had one row been
-{"absent" if record.privacy.unit == "add_remove" else "different"}, except with a probability of at most {delta:g}. Someone who
-thought beforehand that a given row was as likely to be in the table as not can be at most {_posterior(epsilon):.1%} sure after
-seeing the release (again except with probability {delta:g}).
+Nothing that they conclude from it would have been more than {factor:,.3g} times as likely, or as unlikely, had one row
+been {otherwise}, except with a probability of at most {delta:g}. Someone who thought beforehand that a given row was as
+likely to be in the table as not can be at most {_posterior(epsilon):.1%} sure after seeing the release (again except
+with probability {delta:g}).
 
-The promise holds for the whole folder together: the synthetic table, the model, the noisy measurements, the bounds and the
-report. Drawing more rows or asking more questions of the model weakens nothing. Other releases from the same private table add up:
-whoever publishes several must add their budgets."""
+The promise holds for the whole folder together: the synthetic table, the model, the noisy measurements, the bounds and
+the report. Drawing more rows or asking more questions of the model weakens nothing. Other releases from the same private
+table add up: whoever publishes several must add their budgets."""
 
 
 def _posterior(epsilon: float) -> float:
@@ -69,43 +70,54 @@ def _assumptions(record: Record) -> str:
     rows = "add or remove" if record.privacy.unit == "add_remove" else "replace"
     return f"""## Under which assumptions
 
-1. A person is one row. Where a person has several rows, the promise is for each row, and is weaker for the person: for k rows,
-   rho is to be read k² times as large, which makes epsilon about k times as large.
-2. The schema was written or reviewed without disclosing anything about the rows. It is part of this release and is not protected.
+1. A person is one row. Where a person has several rows, the promise is for each row, and is weaker for the person: for
+   k rows, rho is to be read k² times as large, which makes epsilon about k times as large.
+2. The schema was written or reviewed without disclosing anything about the rows. It is part of this release and is not
+   protected.
 3. The names and types of the table's columns, the workload, epsilon, delta and all settings are public.
-4. How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the table's owner.
-   No times are in this folder.
-5. Neighbouring tables {rows} one row, whatever its values: values outside the schema are counted where the schema says, and no
-   row is dropped."""
+4. How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the
+   table's owner. No times are in this folder.
+5. Neighbouring tables {rows} one row, whatever its values: values outside the schema are counted where the schema says,
+   and no row is dropped."""
 
 
 def _facts(record: Record, schema: Schema) -> str:
-    unit, _ = UNITS[record.privacy.unit]
-    privacy = record.privacy
-    size = schema.domain.cells()
-    unprotected = "the schema and the settings" + (", the number of rows" if privacy.unit == "replace" else "")
-    facts = {
-        "Flavour of privacy": f"(epsilon, delta) differential privacy, epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g}; "
-        f"accounted as zero-concentrated differential privacy (zCDP), rho = {privacy.rho.value:.6g}",
+    rows = "\n".join(f"| {name} | {value} |" for name, value in (_guarantee(record, schema) | _making(record)).items())
+    return f"## The facts\n\n| | |\n|---|---|\n{rows}"
+
+
+def _guarantee(record: Record, schema: Schema) -> dict[str, str]:
+    privacy, columns = record.privacy, len(schema.columns)
+    rows = ", the number of rows" if privacy.unit == "replace" else ""
+    return {
+        "Flavour of privacy": f"(epsilon, delta) differential privacy, epsilon = {privacy.epsilon:g}, "
+        f"delta = {privacy.delta:g}; accounted as zero-concentrated differential privacy (zCDP), "
+        f"rho = {privacy.rho.value:.6g}",
         "Model of trust": "central: the owner of the table runs the software on the rows themselves",
-        "Unit of privacy": unit,
+        "Unit of privacy": UNITS[privacy.unit][0],
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",
-        "Domain": f"{len(schema.columns)} declared columns, {_cells(size)} possible rows; declared in schema.toml, not read from rows",
-        "Unprotected quantities": unprotected,
+        "Domain": f"{columns} declared columns, {_cells(schema.domain.cells())} possible rows; declared in schema.toml, "
+        "not read from rows",
+        "Unprotected quantities": f"the schema and the settings{rows}",
+    }
+
+
+def _making(record: Record) -> dict[str, str]:
+    privacy, table = record.privacy, record.table
+    return {
         "Mechanism": f"{record.mechanism.name}: {len(record.rounds)} private choices by the exponential mechanism, "
         f"{record.model.measured} noisy marginals ({_noise(record)}), then a graphical model fitted to these",
-        "Accounting": f"every charge is an exact fraction, accepted by a filter before the rows are read; "
+        "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{privacy.spent.value:.6g} of {privacy.rho.value:.6g} was spent in {len(record.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
-        "Randomness": "the operating system's secure generator" if record.private else "**a seeded generator: NOT PRIVATE**",
+        "Randomness": "the operating system's secure generator" if record.private else "a seeded generator: NOT PRIVATE",
         "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers alone",
-        "Synthetic rows": f"{record.table.rows:,}; the estimate of the table's rows from noisy numbers is {record.table.total:,.0f}",
-        "Accuracy": f"{len(record.bounds):,} marginals have a bound on their error, at {record.confidence:.0%} each (release.json)",
+        "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's own rows at {table.total:,.0f}",
+        "Accuracy": f"{len(record.bounds):,} marginals have a bound on their error, each at {record.confidence:.0%}; "
+        "they are in release.json",
         "Implementation": f"understudy {record.understudy}, noise and private choice drawn by OpenDP in integer arithmetic",
         "Run": record.run,
     }
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
-    return f"## The facts\n\n| | |\n|---|---|\n{rows}"
 
 
 def _cell(text: str) -> str:

@@ -102,7 +102,7 @@ class _Weighted:
     weight: float
 
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
-        return [counts * self.weight for counts in self.table.marginals(cliques)]
+        return [np.asarray(counts * self.weight, np.float64) for counts in self.table.marginals(cliques)]
 
 
 def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:

@@ -136,8 +136,8 @@ class Record(Entry):
 
     model_config = ConfigDict(title="Understudy release")
 
-    format: Literal["understudy-release"] = FORMAT
-    version: Literal[1] = VERSION
+    format: Literal["understudy-release"] = "understudy-release"
+    version: Literal[1] = 1
     understudy: str = Field(description="The version of the software that made the release.")
     run: str = Field(pattern="^[0-9a-f]{32}$", description="A random name of the run, the same in its record of spending.")
     private: bool = Field(description="False for a research run, which promises nothing.")

@@ -178,7 +178,7 @@ class Release:
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
         counts = TableMarginals(self.domain, self.codes).marginal(self.domain.clique(columns))
-        return counts * self.weight
+        return np.asarray(counts * self.weight, np.float64)
 
     def marginal(self, *columns: str) -> Answer:
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""

@@ -1,11 +1,12 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
-Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml`` and
-``privacy-card.md``. Reports, which are pages about a release, are written beside these by another room.
+Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``
+and ``privacy-card.md``. Reports, which are pages about a release, are written beside these by another room.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from understudy.release.release import Release
 
 LARGEST_JSON = 1 << 28
+ROOM, BYTES_PER_VALUE = 32 << 20, 24
+"""What must be free on the disk before a run: for the model and the rest, and for each value of the table."""
 
 T = TypeVar("T", bound=Entry)
 
@@ -84,20 +87,49 @@ def write_into(release: Release, folder: Path, format: str) -> None:
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
 
 
+def require_room(folder: Path, values: int) -> None:
+    """Refuse, before any spend, a place that cannot be written to or has no room for a release of so many values."""
+    probe = folder.parent / f".{folder.name}.{uuid4().hex[:12]}.room"
+    with _writing(folder, " Nothing was spent."):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with probe.open("xb") as stream:
+                _fill(stream, ROOM + BYTES_PER_VALUE * values)
+        finally:
+            probe.unlink(missing_ok=True)
+
+
+def _fill(stream: IO[bytes], size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(stream.fileno(), 0, size)
+    elif shutil.disk_usage(stream.name).free < size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextmanager
+def _writing(folder: Path, consequence: str = "") -> Iterator[None]:
+    """Turn what the system says about writing to ``folder`` into advice."""
+    try:
+        yield
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+    else:
+        return
+    raise UserError(
+        f"{folder} cannot be written ({reason}). Is there room on the disk, and is the folder above it yours?{consequence}"
+    )
+
+
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """Yield a hidden folder beside ``folder``; it becomes ``folder`` when all went well, and vanishes when not."""
     draft = folder.parent / f".{folder.name}.{uuid4().hex[:12]}.part"
     try:
-        draft.mkdir(parents=True)
-        yield draft
-        _sync(draft)
-        _swap(draft, folder)
-    except OSError as problem:
-        raise UserError(
-            f"{folder} cannot be written ({problem.strerror or type(problem).__name__}). "
-            "Check that the disk has room and that the folder above it is yours to write in."
-        ) from None
+        with _writing(folder):
+            draft.mkdir(parents=True)
+            yield draft
+            _sync(draft)
+            _swap(draft, folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -1,0 +1,49 @@
+"""Sizes and times as people write them: 80MB, 1.5 GB, 10m, 2h30m. Owns no data."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+
+from understudy.errors import UserError
+
+_BYTES = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:I?B)?|B)?\s*", re.IGNORECASE)
+_TIME = re.compile(r"\s*(?:(\d+(?:\.\d+)?)\s*([smhd])[a-z]*\s*)+|\s*\d+(?:\.\d+)?\s*", re.IGNORECASE)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)", re.IGNORECASE)
+
+
+def parse_size(size: str | int | float) -> int:
+    """Return bytes of ``"80MB"``, ``"1.5 GB"`` or a number. K, M, G and T are powers of 1024."""
+    if isinstance(size, int | float) and not isinstance(size, bool) and isfinite(size) and size > 0:
+        return int(size)
+    found = _SIZE.fullmatch(size) if isinstance(size, str) else None
+    if found is None or float(found[1]) <= 0:
+        raise UserError(f"A size is a number of bytes, or one like 80MB or 1.5GB, not {size!r}.")
+    return int(float(found[1]) * _BYTES[(found[2] or "").upper()])
+
+
+def parse_time(time: str | int | float) -> float:
+    """Return seconds of ``"10m"``, ``"90s"``, ``"1h30m"`` or a number."""
+    if isinstance(time, int | float) and not isinstance(time, bool) and isfinite(time) and time >= 0:
+        return float(time)
+    if not isinstance(time, str) or _TIME.fullmatch(time) is None:
+        raise UserError(f"A time is a number of seconds, or one like 90s, 10m or 1h30m, not {time!r}.")
+    return sum(float(number) * _SECONDS[unit.lower() or "s"] for number, unit in _PART.findall(time))
+
+
+def show_size(size: float) -> str:
+    """Write bytes for people."""
+    for unit, factor in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.0f} bytes"
+
+
+def show_time(seconds: float) -> str:
+    """Write seconds for people."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
