@@ -1,0 +1,277 @@
+"""What a report shows, as plain values read off a release; the pages depend on nothing else.
+
+Public: a release is, and nothing else is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.privacy import selection_cost
+from understudy.release import Release, RoundRecord
+from understudy.schema import Column
+from understudy.uncertainty import weighted_average
+from understudy.uncertainty.tails import Term, cell_radius
+
+Floats = NDArray[np.float64]
+
+MOST_BARS = 128
+"""A column with more values than this is drawn in groups of neighbouring values, or by its largest alone."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value (or bin) of a column: how many synthetic records have it, and how many real ones may."""
+
+    label: str
+    synthetic: float
+    lower: float | None
+    upper: float | None
+    ordinary: bool = True
+    """False for null, and for a catch-all with a code of its own."""
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column's distribution. ``ordered`` values are drawn in their own order, others by size."""
+
+    name: str
+    kind: str
+    description: str
+    ordered: bool
+    values: tuple[Value, ...]
+    left_out: int
+    """Values too many to draw, the smallest; 0 nearly always."""
+    grouped: int
+    """How many neighbouring values each drawn one stands for; 1 nearly always."""
+    radius: float | None
+    """Half the width of the band before it is cut off at 0; None where nothing was measured."""
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """One round and what it cost, in rho."""
+
+    index: int
+    clique: Clique
+    candidates: int
+    choosing: float
+    measuring: float
+    sigma: float
+    cells: int
+    change: float
+    annealed: bool
+    size: int
+
+
+@dataclass(frozen=True)
+class BoundView:
+    """How far off one marginal may be: in records, and as a share of all records."""
+
+    clique: Clique
+    records: float
+    share: float
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Two columns that some measurement holds together; ``strength`` is how much one says of the other (0 to 1)."""
+
+    pair: tuple[str, str]
+    measurements: int
+    strength: float
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything on the page."""
+
+    title: str
+    description: str
+    private: bool
+    notice: str
+    version: str
+    mechanism: str
+    options: tuple[tuple[str, str], ...]
+    ended: str
+    unit: str
+    epsilon: float
+    delta: float
+    rho: float
+    spent: float
+    starting: float
+    """What was spent before the first round."""
+    rows: int
+    total: float
+    weight: float
+    confidence: float
+    workload: str
+    queries: int
+    columns: tuple[ColumnView, ...]
+    rounds: tuple[RoundView, ...]
+    measured: tuple[tuple[Clique, float], ...]
+    """Each measured marginal with the standard deviation of its noise."""
+    edges: tuple[Edge, ...]
+    model_size: int
+    pairs: tuple[BoundView, ...]
+    bounds: tuple[BoundView, ...]
+    """The workload's own marginals, from the least bound (as a share) to the largest."""
+    without_bound: int
+    """Marginals of the workload that have no bound."""
+    zeros: int
+    """Rules that forbid combinations."""
+
+
+def report_data(release: Release) -> ReportData:
+    """Read off a release what its report shows."""
+    record, table = release.record, release.schema.table
+    rounds = tuple(_round(r) for r in release.rounds)
+    known = {clique: _bound(release, clique) for clique in release.bounds}
+    workload = [known[c] for c in release.workload.cliques if c in known]
+    return ReportData(
+        title=table.name or "Synthetic table",
+        description=table.description or "",
+        private=release.private,
+        notice=release.notice,
+        version=record.understudy,
+        mechanism=record.mechanism.name,
+        options=tuple((name, str(value)) for name, value in sorted(record.mechanism.options.items())),
+        ended=record.mechanism.ended,
+        unit=record.privacy.unit,
+        epsilon=release.epsilon,
+        delta=release.delta,
+        rho=float(release.rho),
+        spent=float(release.spent),
+        starting=float(release.spent - sum(r.rho.fraction for r in record.rounds)),
+        rows=record.table.rows,
+        total=record.table.total,
+        weight=record.table.weight,
+        confidence=record.confidence,
+        workload=record.workload.name,
+        queries=len(release.workload.cliques),
+        columns=tuple(column_view(release, column) for column in release.schema.columns),
+        rounds=rounds,
+        measured=tuple((m.clique, m.sigma) for m in release.measurements),
+        edges=tuple(_edges(release)),
+        model_size=record.model.size,
+        pairs=tuple(known[p] for p in combinations(release.domain.attributes, 2) if p in known),
+        bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
+        without_bound=sum(c not in known for c in release.workload.cliques),
+        zeros=len(release.schema.zeros),
+    )
+
+
+def _round(record: RoundRecord) -> RoundView:
+    choosing = float(selection_cost(record.epsilon))
+    return RoundView(
+        index=record.index,
+        clique=tuple(record.chosen),
+        candidates=record.candidates,
+        choosing=choosing,
+        measuring=float(record.rho.fraction) - choosing,
+        sigma=record.sigma,
+        cells=record.cells,
+        change=record.change,
+        annealed=record.annealed,
+        size=record.size,
+    )
+
+
+def _bound(release: Release, clique: Clique) -> BoundView:
+    bound = release.bounds[clique]
+    return BoundView(clique, bound.value, bound.value / max(release.record.table.total, 1.0), bound.kind == "supported")
+
+
+def column_view(release: Release, column: Column) -> ColumnView:
+    """Return one column's distribution with a band for all of its values at once."""
+    ordered = column.kind not in ("categorical", "boolean")
+    synthetic = release.table_marginal(column.name)
+    width = -(-column.size // MOST_BARS) if ordered else 1
+    groups = _groups(column, width)
+    band = _band(release, column.name, groups)
+    drawn = [
+        Value(_label(column, group), float(synthetic[group].sum()), low, high, group[0] < column.places.ordinary)
+        for group, (low, high) in zip(groups, band.limits, strict=True)
+    ]
+    if not ordered:
+        drawn.sort(key=lambda v: (not v.ordinary, -v.synthetic))
+    shown = drawn if ordered else drawn[:MOST_BARS]
+    return ColumnView(
+        name=column.name,
+        kind=column.kind,
+        description=column.description or "",
+        ordered=ordered,
+        values=tuple(shown),
+        left_out=len(drawn) - len(shown),
+        grouped=width,
+        radius=band.radius,
+    )
+
+
+def _groups(column: Column, width: int) -> list[list[int]]:
+    """Return codes, ``width`` neighbours at a time; null and the catch-all stand alone."""
+    ordinary = column.places.ordinary
+    together = [list(range(start, min(start + width, ordinary))) for start in range(0, ordinary, width)]
+    return [*together, *([code] for code in range(ordinary, column.size))]
+
+
+def _label(column: Column, group: Sequence[int]) -> str:
+    first, last = column.labels[group[0]], column.labels[group[-1]]
+    return first if len(group) == 1 else f"{first} … {last}"
+
+
+@dataclass(frozen=True)
+class _Band:
+    limits: Sequence[tuple[float | None, float | None]]
+    radius: float | None
+
+
+def _band(release: Release, name: str, groups: Sequence[Sequence[int]]) -> _Band:
+    """Return limits that hold for all groups of one column at once, in real records."""
+    estimate = weighted_average(release.measurements, (name,))
+    if estimate is None:
+        return _Band([(None, None)] * len(groups), None)
+    together = max(map(len, groups))  # for a shorter group the radius is too wide, never too narrow
+    terms = [Term(t.factor, t.noise, t.scale, t.repeats * together) for t in estimate.terms]
+    beta = -np.expm1(np.log(release.record.confidence) / len(groups))  # noise is independent from cell to cell
+    radius = cell_radius(tuple(terms), float(beta))
+    middle = [float(estimate.values[group].sum()) for group in groups]
+    limits = [_limits(m - radius, m + radius) for m in middle]
+    return _Band(limits, radius)
+
+
+def _limits(low: float, high: float) -> tuple[float, float]:
+    """Cut to whole counts of at least 0, as ``cell_intervals`` does."""
+    lower = max(float(np.ceil(low)), 0.0)
+    return lower, max(float(np.floor(high)), lower)
+
+
+def _edges(release: Release) -> Iterable[Edge]:
+    together: dict[tuple[str, str], int] = {}
+    for measurement in release.measurements:
+        for a, b in combinations(measurement.clique, 2):
+            together[a, b] = together.get((a, b), 0) + 1
+    pairs = list(together)
+    for pair, counts in zip(pairs, release.model.marginals(pairs) if pairs else [], strict=True):
+        yield Edge(pair, together[pair], dependence(counts))
+
+
+def dependence(counts: Floats) -> float:
+    """Return the mutual information of a two-way table over the smaller of its two entropies: 0 (none) to 1."""
+    p = np.maximum(counts, 0.0) / max(float(counts.sum()), 1e-300)
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    least = min(_entropy(rows), _entropy(columns))
+    shared = _entropy(rows) + _entropy(columns) - _entropy(p.reshape(-1))
+    return float(np.clip(shared / least, 0.0, 1.0)) if least > 1e-9 else 0.0
+
+
+def _entropy(p: Floats) -> float:
+    kept = p[p > 0]
+    return float(-(kept * np.log(kept)).sum())

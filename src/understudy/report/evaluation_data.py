@@ -1,0 +1,161 @@
+"""What the page of an evaluation shows, as plain values. NOT PRIVATE: it holds true counts of the real table.
+
+What an evaluation must have is stated here as protocols, because evaluations are made further down the house.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.release import Release
+from understudy.report.data import ColumnView, Value
+from understudy.schema import Column
+from understudy.uncertainty import Bound
+
+MOST_BARS = 128
+"""Of a column with more values, neighbours are drawn together, or the largest alone."""
+
+
+class Comparison(Protocol):
+    """One marginal, real and synthetic."""
+
+    @property
+    def clique(self) -> Clique:
+        """Its columns."""
+        ...
+
+    @property
+    def real(self) -> NDArray[np.int64]:
+        """The real counts."""
+        ...
+
+    @property
+    def synthetic(self) -> NDArray[np.float64]:
+        """The synthetic counts, each row counted as many times as it stands for records."""
+        ...
+
+    @property
+    def bound(self) -> Bound | None:
+        """The bound of the release, if it has one."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """The summed distance between the two, in records."""
+        ...
+
+
+class Evaluation(Protocol):
+    """A release beside the table it stands for."""
+
+    @property
+    def release(self) -> Release:
+        """The release."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Records of the real table."""
+        ...
+
+    @property
+    def marginals(self) -> Sequence[Comparison]:
+        """Every marginal that was compared."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """The workload error, as a share of the records."""
+        ...
+
+
+@dataclass(frozen=True)
+class ErrorView:
+    """One marginal's true error, and its bound, as shares of the records."""
+
+    clique: Clique
+    share: float
+    bound: float | None
+    records: float
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the bound held; None where there is none."""
+        return None if self.bound is None else self.share <= self.bound
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Everything on the page."""
+
+    title: str
+    rows: int
+    synthetic_rows: int
+    error: float
+    epsilon: float
+    private: bool
+    confidence: float
+    workload: str
+    version: str
+    attributes: tuple[str, ...]
+    columns: tuple[ColumnView, ...]
+    pairs: tuple[ErrorView, ...]
+    marginals: tuple[ErrorView, ...]
+    """The workload's own, from the closest to the furthest off."""
+    compared: int
+    bounded: int
+    within: int
+
+
+def evaluation_data(evaluation: Evaluation) -> EvaluationData:
+    """Read off an evaluation what its page shows."""
+    release = evaluation.release
+    found = {m.clique: m for m in evaluation.marginals}
+    errors = {clique: _error(m, max(evaluation.rows, 1)) for clique, m in found.items()}
+    asked = [errors[c] for c in release.workload.cliques if c in errors]
+    return EvaluationData(
+        title=release.schema.table.name or "Synthetic table",
+        rows=evaluation.rows,
+        synthetic_rows=release.record.table.rows,
+        error=evaluation.error,
+        epsilon=release.epsilon,
+        private=release.private,
+        confidence=release.record.confidence,
+        workload=release.record.workload.name,
+        version=release.record.understudy,
+        attributes=release.domain.attributes,
+        columns=tuple(_column(found[c.name,], c) for c in release.schema.columns if (c.name,) in found),
+        pairs=tuple(e for e in errors.values() if len(e.clique) == 2),
+        marginals=tuple(sorted(asked, key=lambda e: (e.share, e.clique))),
+        compared=len(errors),
+        bounded=sum(e.bound is not None for e in errors.values()),
+        within=sum(e.within is True for e in errors.values()),
+    )
+
+
+def _error(m: Comparison, rows: int) -> ErrorView:
+    return ErrorView(m.clique, m.error / rows, None if m.bound is None else m.bound.value / rows, m.error)
+
+
+def _column(m: Comparison, column: Column) -> ColumnView:
+    """Return both distributions: the real count is drawn as a range without width."""
+    ordered = column.kind not in ("categorical", "boolean")
+    width = -(-column.size // MOST_BARS) if ordered else 1
+    starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
+    real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
+    drawn = [
+        Value(column.labels[start], float(s), float(r), float(r), start < column.places.ordinary)
+        for start, r, s in zip(starts, real, synthetic, strict=True)
+    ]
+    if not ordered:
+        drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))
+    shown = drawn if ordered else drawn[:MOST_BARS]
+    return ColumnView(
+        column.name, column.kind, column.description or "", ordered, tuple(shown), len(drawn) - len(shown), width, 0.0
+    )

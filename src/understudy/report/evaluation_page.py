@@ -1,0 +1,133 @@
+"""The page of an evaluation, real against synthetic. NOT PRIVATE, and marked so on every screen and sheet."""
+
+from __future__ import annotations
+
+from understudy.report.charts.distribution import REAL, distribution
+from understudy.report.charts.heatmap import Cell, heatmap, legend
+from understudy.report.charts.ranking import Ranked, ranking
+from understudy.report.data import ColumnView
+from understudy.report.evaluation_data import ErrorView, EvaluationData
+from understudy.report.markup import Child, Html, tag, words
+from understudy.report.numbers import count, data, digits, percent, plural
+from understudy.report.page import Section, Warning_, facts, page
+from understudy.report.tables import folded, names, plain_names, table
+
+INTERNAL = Warning_("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")
+MOST_RANKED = 6
+MOST_LISTED = 400
+
+
+def render(evaluation: EvaluationData) -> str:
+    """Return the page."""
+    sections = [
+        Section("summary", "How close it is", "Summary", _summary(evaluation)),
+        Section("columns", "Column by column", "Columns", _columns(evaluation)),
+        Section("pairs", "Pair by pair", "Pairs", _pairs(evaluation)),
+        Section("marginals", "Best and worst", "Best and worst", _marginals(evaluation)),
+    ]
+    return page(
+        title=f"{evaluation.title}: real against synthetic",
+        header=_header(evaluation),
+        sections=sections,
+        footer=tag(
+            "p", f"Internal: not private. Made by Understudy {evaluation.version} from the real table; do not publish."
+        ),
+        warning=INTERNAL,
+    )
+
+
+def _header(evaluation: EvaluationData) -> Html:
+    seeded = "" if evaluation.private else ", seeded"
+    figures: list[tuple[str, Child, str]] = [
+        ("Workload error", data(evaluation.error, percent(evaluation.error)), "the average over the workload"),
+        ("Real records", data(evaluation.rows, count(evaluation.rows)), "exactly: a private number"),
+        (
+            "Synthetic records",
+            data(evaluation.synthetic_rows, count(evaluation.synthetic_rows)),
+            f"at ε = {digits(evaluation.epsilon)}{seeded}",
+        ),
+        ("Bounds that held", _held(evaluation), f"each promised with {percent(evaluation.confidence)}"),
+    ]
+    return words(
+        tag("p", "Internal: not private", class_="kicker alarm"),
+        tag("h1", f"{evaluation.title}: real against synthetic"),
+        facts(figures),
+    )
+
+
+def _held(evaluation: EvaluationData) -> str:
+    return f"{count(evaluation.within)} of {count(evaluation.bounded)}"
+
+
+def _summary(evaluation: EvaluationData) -> Html:
+    error = (
+        f"On average over the workload ({evaluation.workload}), the distances between real and synthetic counts add up to "
+        f"{percent(evaluation.error)} of the records. 0% is perfect; a misplaced record counts twice, so 200% is the worst."
+    )
+    bounds = (
+        f"Of {plural(evaluation.compared, 'marginal')} compared, {count(evaluation.bounded)} have a bound in the release, "
+        f"and {count(evaluation.within)} stayed within it."
+    )
+    return words(tag("p", error, class_="lead"), tag("p", bounds))
+
+
+def _columns(evaluation: EvaluationData) -> Html:
+    keys = tag(
+        "ul",
+        tag("li", tag("span", class_="key bar"), "synthetic"),
+        tag("li", tag("span", class_="key real"), "real"),
+        class_="legend",
+    )
+    return words(keys, tag("div", map(_card, evaluation.columns), class_="cards"))
+
+
+def _card(column: ColumnView) -> Html:
+    apart = sum(abs(v.synthetic - (v.upper or 0.0)) for v in column.values)
+    total = max(sum(v.upper or 0.0 for v in column.values), 1.0)
+    note = tag("p", f"{column.kind}; error {percent(apart / total)}", class_="note")
+    return tag("article", tag("h3", column.name), note, distribution(column, REAL))
+
+
+def _pairs(evaluation: EvaluationData) -> Html:
+    if len(evaluation.attributes) < 2:
+        return tag("p", "There is one column, so there are no pairs.")
+    cells = {
+        e.clique: Cell(e.share, f"{plain_names(e.clique)}: {percent(e.share)}", e.within is False) for e in evaluation.pairs
+    }
+    missing = len(cells) < len(evaluation.attributes) * (len(evaluation.attributes) - 1) // 2
+    marked = "beyond its bound" if any(e.within is False for e in evaluation.pairs) else None
+    furthest = sorted(evaluation.pairs, key=lambda e: (-e.share, e.clique))
+    return words(
+        tag("p", "The true error of every pair that the workload holds, as a share of the records."),
+        legend(none="not compared" if missing else None, marked=marked),
+        heatmap(evaluation.attributes, cells, caption="True error of every pair of columns", none="not compared"),
+        folded(f"All {plural(len(furthest), 'pair')}, as a table", _table(furthest, "True error of every pair")),
+    )
+
+
+def _marginals(evaluation: EvaluationData) -> Html:
+    found = evaluation.marginals
+    few = min(MOST_RANKED, (len(found) + 1) // 2)
+    peak = max([e.share for e in found] + [e.bound or 0.0 for e in (*found[:few], *found[-few:])] + [1e-9])
+    best = ranking([Ranked(e.clique, e.share, e.bound) for e in found[:few]], peak=peak)
+    worst = ranking([Ranked(e.clique, e.share, e.bound) for e in reversed(found[-few:])], peak=peak)
+    listed = list(reversed(found[-MOST_LISTED:]))
+    name = "All" if len(listed) == len(found) else f"The {MOST_LISTED} furthest off of"
+    return words(
+        tag("p", "Bars are true errors; a line across is the bound that the release gives."),
+        tag("div", tag("div", tag("h3", "Closest"), best), tag("div", tag("h3", "Furthest off"), worst), class_="halves"),
+        folded(f"{name} {plural(len(found), 'marginal')}, as a table", _table(listed, "The workload's marginals")),
+    )
+
+
+def _table(errors: list[ErrorView], caption: str) -> Html:
+    rows = [
+        (
+            names(e.clique),
+            data(e.share, percent(e.share)),
+            data(e.records, count(e.records)),
+            "none" if e.bound is None else data(e.bound, percent(e.bound)),
+        )
+        for e in errors
+    ]
+    return table(("Columns", "Error", "In records", "Bound"), rows, caption=caption)

@@ -1,0 +1,53 @@
+"""Numbers as people read them. Public."""
+
+from __future__ import annotations
+
+from math import floor, isfinite, log10
+
+from understudy.report.markup import Html, tag
+
+
+def count(value: float) -> str:
+    """Write a number of records: 12,345."""
+    return f"{value:,.0f}" if isfinite(value) else "unlimited"
+
+
+def percent(share: float) -> str:
+    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%."""
+    value = 100 * share
+    if not isfinite(value):
+        return "no limit"
+    if 0 < value < 0.01:
+        return "<0.01%"
+    if value < 1:
+        return f"{value:.2f}%"
+    return f"{value:.1f}%" if value < 10 else f"{value:,.0f}%"
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """Write a number with so many significant digits, in powers of ten only when it is very large or small."""
+    if value == 0 or not isfinite(value):
+        return f"{value:g}"
+    if not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.{significant}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    decimals = max(0, significant - 1 - floor(log10(abs(value))))
+    shown = f"{value:,.{decimals}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def size(value: float) -> str:
+    """Write a number of bytes: 540 kB, 5.2 MB."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= scale:
+            return f"{digits(value / scale, 2 if value < 100 * scale else 3)} {unit}"
+    return f"{value:.0f} bytes"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Write ``3 columns``, ``1 column``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def data(value: float, shown: str) -> Html:
+    """Return ``shown`` with the number itself beside it for machines."""
+    return tag("data", shown, value=repr(float(value)))

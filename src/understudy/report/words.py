@@ -1,0 +1,160 @@
+"""The sentences of a report that depend on its numbers: the promise, and what the table is not for. Public."""
+
+from __future__ import annotations
+
+from math import ceil, exp
+
+from understudy.report.data import ReportData
+from understudy.report.markup import Child, Html, tag, words
+from understudy.report.numbers import count, digits, percent, plural
+
+HIGH = 0.25
+"""A bound above this share of the records is called high."""
+
+MECHANISMS = {
+    "aim": "AIM chose, round by round, the combination of columns that its model answered worst, and measured it.",
+    "mwem": "MWEM chose, in rounds of equal cost, what its model answered worst, and measured it.",
+    "independent": "Every column was measured by itself; columns are treated as unrelated.",
+    "gaussian+pgm": "Every marginal of the workload was measured, and one model was fitted to them all.",
+}
+
+
+def promise(report: ReportData) -> Html:
+    """Return the promise for people who are not statisticians, then exactly."""
+    factor, chance = exp(report.epsilon), guess(report.epsilon, report.delta)
+    changed = "been left out (or one more been added)" if report.unit == "add_remove" else "been replaced by any other"
+    plain = (
+        f"{_difference(report.epsilon)} Whatever can be seen in this release could also have been seen, with a probability "
+        f"not far off, had any one person's record {changed}. How far at most, the next lines say."
+    )
+    guessing = words(
+        "Somebody who knows every other record, and would guess with even odds ",
+        f"whether one particular record was {_in(report)}, is right at most ",
+        tag("b", chance),
+        " of the time after seeing everything in this release, instead of 50%. ",
+        "That is the worst case, for any record at all.",
+    )
+    exact = words(
+        "Exactly: the probability of any outcome changes by a factor of at most e",
+        tag("sup", digits(report.epsilon)),
+        f" = {digits(factor)}, but for a probability of {digits(report.delta)}, when one record is ",
+        "added or removed" if report.unit == "add_remove" else "replaced by another",
+        f". This is (ε, δ)-differential privacy with ε = {digits(report.epsilon)} and δ = {digits(report.delta)}, ",
+        f"kept by spending at most ρ = {digits(report.rho, 4)} of zero-concentrated differential privacy.",
+    )
+    return words(tag("p", plain, class_="lead"), tag("p", guessing), tag("p", exact), tag("ul", _assumptions(report)))
+
+
+def no_promise(report: ReportData) -> Html:
+    """Return what stands in the place of the promise for a research run."""
+    said = (
+        "This release promises nothing to anybody. Its noise came from a seeded generator, so that research can be "
+        "repeated; whoever knows or guesses the seed can take the noise away. Do not publish it if the table behind it is "
+        f"private. The figures below are those of a run at ε = {digits(report.epsilon)}, δ = {digits(report.delta)}."
+    )
+    return tag("p", said, class_="lead")
+
+
+def _difference(epsilon: float) -> str:
+    """Say how much one record can matter; no kind words for a large epsilon."""
+    if epsilon <= 2:
+        return "No single record makes much difference to this table."
+    if epsilon <= 6:
+        return "How much difference a single record makes to this table is limited, though not to little."
+    return "How much difference a single record makes to this table is limited, but the limit is weak: the budget is large."
+
+
+def _in(report: ReportData) -> str:
+    return "in the table" if report.unit == "add_remove" else "the one in the table or another"
+
+
+def guess(epsilon: float, delta: float) -> str:
+    """Return how often the best guess between two neighbours is right at even odds: (e^ε + δ) / (e^ε + 1), rounded up."""
+    tiny = exp(-epsilon)
+    share = (1 + delta * tiny) / (1 + tiny)
+    up = ceil(min(share, 1.0) * 1000 - 1e-9) / 10
+    return "100%" if up >= 100 else f"{up:g}%"
+
+
+def _assumptions(report: ReportData) -> list[Html]:
+    rows = (
+        "The number of records is protected too."
+        if report.unit == "add_remove"
+        else "The number of records is not protected."
+    )
+    return [
+        tag(
+            "li", "It protects one record. Somebody with several records in the table is protected less, the more they have."
+        ),
+        tag("li", rows),
+        tag(
+            "li",
+            "It holds whatever else is known or published. Other releases of the same table add their budgets to this one.",
+        ),
+        tag(
+            "li",
+            "It does not protect what the schema declares: the columns, their possible values and their ranges are public.",
+        ),
+    ]
+
+
+def limits(report: ReportData) -> Html:
+    """Return what not to use the table for, in the terms of this release."""
+    return tag("ul", (tag("li", tag("b", title), " ", text) for title, text in _limits(report)), class_="limits")
+
+
+def _limits(report: ReportData) -> list[tuple[str, Child]]:
+    found: list[tuple[str, Child]] = [
+        ("Looking up a person.", "No row is anybody's. A row that resembles someone you know is chance."),
+        ("Counting small groups.", _small(report)),
+        ("Relations that were not kept.", _relations(report)),
+        (
+            "Combinations outside the workload.",
+            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Nothing bounds the error of others.",
+        ),
+        (
+            "Standard errors and tests as if these were samples.",
+            "The noise added for privacy comes on top of sampling error. Drawing more synthetic rows adds no information.",
+        ),
+        ("Detail inside a bin.", "Numbers and dates are known by bin; where in its bin a value lies is drawn at random."),
+        ("Decisions about single people.", "Nothing here says anything about one person, by design."),
+    ]
+    if abs(report.weight - 1) > 0.05:
+        found.insert(
+            2,
+            (
+                "Adding up rows as they are.",
+                f"One synthetic row stands for {digits(report.weight)} records; scale counts by that.",
+            ),
+        )
+    return found
+
+
+def _small(report: ReportData) -> str:
+    known = [c.radius for c in report.columns if c.radius is not None and c.grouped == 1]
+    if not known:
+        return "No column was measured by itself, so no count is known to be near the truth."
+    low, high = ceil(min(known)), ceil(max(known))
+    size = count(high) if count(low) == count(high) else f"{count(low)} to {count(high)}"
+    return (
+        f"The noise on one value of a single column is up to ± {size} records, depending on the column. "
+        "A group smaller than that may be there, or not."
+    )
+
+
+def _relations(report: ReportData) -> str:
+    pairs = len(report.columns) * (len(report.columns) - 1) // 2
+    if not pairs:
+        return "There is one column, so there are none."
+    high = sum(b.share > HIGH for b in report.pairs) + pairs - len(report.pairs)
+    if not high:
+        return f"All {plural(pairs, 'pair')} of columns stay within {percent(HIGH)}; larger combinations may be further off."
+    return (
+        f"For {count(high)} of {plural(pairs, 'pair')} of columns the error may exceed {percent(HIGH)} of the records, "
+        "or has no bound. Look a pair up above before you rely on it."
+    )
+
+
+def made_by(name: str) -> str:
+    """Say what a mechanism does, in one sentence."""
+    return MECHANISMS.get(name, f"The mechanism was {name}.")
