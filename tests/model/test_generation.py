@@ -1,6 +1,7 @@
 """Generated records: exact rounding, stated distances, evidence, and the right distribution."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy import stats
 from understudy.domain import Domain
 from understudy.errors import SchemaError, UserError
 from understudy.model import Forbidden, Model, rounding_distance
-from understudy.model.generation import families
+from understudy.model.generation import _rounded, _sampled, _shuffle_inside, families
 
 from .small import BruteForce, counts, models, subsets
 
@@ -220,3 +221,39 @@ def test_more_groups_than_fit_in_sixteen_bits() -> None:
 def test_what_makes_no_sense_is_refused(rows, method) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UserError):
         Model(Domain.of({"a": 2}), {}, 1.0).generate(rows, rng(), method=method)
+
+
+class Extreme:
+    """A generator whose uniform numbers are all at one end of what a generator may give."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def random(self, size: object) -> np.ndarray[Any, Any]:
+        return np.full(size, self.value)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("value", [0.0, np.nextafter(1.0, 0.0)])
+@pytest.mark.parametrize("draw", [_rounded, _sampled])
+def test_rounding_errors_never_reach_a_cell_of_probability_0(draw, value: float) -> None:  # type: ignore[no-untyped-def]
+    """Groups of every size with impossible cells in front and behind, drawn with the numbers most likely to slip."""
+    sizes = np.arange(1, 2000)
+    weights = rng(1).random((sizes.size, 7)) * [0, 1, 1, 0, 1, 0, 0]
+    values = draw(np.cumsum(weights, axis=1), sizes, Extreme(value))
+    assert values.size == sizes.sum()
+    assert set(np.unique(values)) <= {1, 2, 4}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("sizes", [[300_000], [3, 1, 40_000, 2, 60_000, 70_000, 5, 5]])
+def test_values_are_put_in_random_order_inside_their_group(sizes: list[int]) -> None:
+    """Large and small groups keep their own values, spread evenly over their places. False alarms: 1e-5 a group."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    values = np.concatenate([np.arange(n, dtype=np.int32) + s for n, s in zip(sizes, starts, strict=False)])
+    _shuffle_inside(values, starts, rng(1))
+    for start, end in pairwise(starts):
+        group = values[start:end]
+        assert np.array_equal(np.sort(group), np.arange(start, end))
+        if group.size > 1000:
+            where = np.histogram2d(np.arange(group.size), group, bins=10)[0]
+            assert stats.chi2_contingency(where).pvalue > 1e-5

@@ -34,6 +34,8 @@ Index = NDArray[np.signedinteger]
 
 CHUNK = 1 << 18
 """Cells worked on at a time: few enough to stay in cache, many enough to hide the cost of a call."""
+SHUFFLED = 1 << 16
+"""Rows put in random order at a time, for the same reason; their groups must be numbered in 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,7 @@ def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Gener
 
 def _generate_one(conditional: _Conditional, out: Column, rng: np.random.Generator, method: Method) -> None:
     """Fill in one column of ``out``, given the columns of its parents."""
-    order: Index = np.arange(out.shape[0], dtype=_integers(out.shape[0]))
-    if method == "round":
-        rng.shuffle(order)
-    order, starts = _grouped(order, conditional, out)
+    order, starts = _grouped(conditional, out)
     sizes = np.diff(starts)
     values = np.empty(order.size, dtype=np.int32)
     for some in _chunks(sizes.size, conditional.size):
@@ -97,6 +96,8 @@ def _generate_one(conditional: _Conditional, out: Column, rng: np.random.Generat
         rows = slice(starts[some.start], starts[some.stop])
         draw = _rounded if method == "round" else _sampled
         values[rows] = draw(cumulative, sizes[some], rng)
+    if method == "round":
+        _shuffle_inside(values, starts, rng)
     out[order, conditional.family.attribute] = values
 
 
@@ -134,18 +135,53 @@ def _sampled(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Gener
     return np.asarray(found - low, dtype=np.int32)
 
 
-def _grouped(order: Index, conditional: _Conditional, out: Column) -> tuple[Index, Index]:
-    """Sort ``order`` (of rows) by their parents' values, stably; also return where each group starts, and the end."""
+def _shuffle_inside(values: Column, starts: Index, rng: np.random.Generator) -> None:
+    """Put each group's values in random order: a large group by itself, runs of small groups together.
+
+    The runs fit in cache: shuffling all rows at once would cost several times more when there are millions of them.
+    """
+    first, groups = 0, starts.size - 1
+    while first < groups:
+        start = int(starts[first])
+        end = max(first + 1, int(np.searchsorted(starts, start + SHUFFLED, side="right")) - 1)
+        part = values[start : starts[end]]
+        if end == first + 1:
+            _shuffle(part, rng)
+        else:
+            group = np.repeat(np.arange(end - first, dtype=np.uint16), np.diff(starts[first : end + 1]))
+            mixed = rng.permutation(part.size)
+            part[:] = part[mixed[np.argsort(group[mixed], kind="stable")]]
+        first = end
+
+
+def _shuffle(values: Column, rng: np.random.Generator) -> None:
+    """Put ``values`` in random order; many are first dealt into 256 piles at random, each of which fits in cache."""
+    if values.size <= SHUFFLED:
+        rng.shuffle(values)
+        return
+    piles = rng.integers(0, 256, size=values.size, dtype=np.uint8)
+    values[:] = values[np.argsort(piles, kind="stable")]
+    end = 0
+    for size in np.bincount(piles, minlength=256):
+        rng.shuffle(values[end : end + size])
+        end += size
+
+
+def _grouped(conditional: _Conditional, out: Column) -> tuple[Index, Index]:
+    """Return the rows ordered by their parents' values, and where each group starts, and the end."""
+    rows = out.shape[0]
     if not conditional.family.parents:
-        return order, np.array([0, order.size])
+        return np.arange(rows), np.array([0, rows])
     codes = conditional.groups(out)
     # Radix sort by 16 bits a pass: numpy's stable sort of short integers is a counting sort.
-    for shift in range(0, max(1, (conditional.group_count - 1).bit_length()), 16):
-        digits = (codes >> shift).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
+    order: Index = np.argsort(codes.astype(np.uint16), kind="stable")
+    for shift in range(16, (conditional.group_count - 1).bit_length(), 16):
+        order = order[np.argsort((codes >> shift).astype(np.uint16)[order], kind="stable")]
+    if conditional.group_count <= rows:
+        sizes = np.bincount(codes)
+        return order, np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
     ordered = codes[order]
-    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    return order, np.concatenate([[0], starts, [order.size]])
+    return order, np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [rows]])
 
 
 def _chunks(groups: int, width: int) -> Iterator[slice]:
