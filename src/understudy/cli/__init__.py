@@ -5,31 +5,36 @@ Owns no data; what a command may see is said by the room it calls.
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from understudy.cli.demo import demo
+from understudy.cli.ending import Commands
+from understudy.cli.evaluate import evaluate
+from understudy.cli.plan import plan
+from understudy.cli.query import query
+from understudy.cli.report import report
+from understudy.cli.sample import sample
 from understudy.cli.schema import schema
-from understudy.errors import UserError
+from understudy.cli.synthesize import synthesize
 
 
-class Commands(click.Group):
-    """A group whose users see their own mistakes as one message, without a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a mistake of the user ends it with exit status 1."""
-        try:
-            return super().invoke(ctx)
-        except UserError as error:
-            raise click.ClickException(str(error)) from error
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="understudy")
 def main() -> None:
-    """Differentially private synthetic tables: a public stand-in for a private table."""
+    """Differentially private synthetic tables: a public stand-in for a private table.
+
+    \b
+    Start here:
+      understudy demo                                         see it work on a made-up table
+      understudy schema draft visits.csv -o visits.toml       then review every line of it
+      understudy plan --schema visits.toml --rows 50000 --epsilon 1
+      understudy synthesize visits.csv --schema visits.toml --epsilon 1 --out release
+
+    \b
+    Exit status: 0 done; 1 an error measured by evaluate is above --max-error;
+    2 wrong usage or input; 3 a fault of this software; 130 interrupted.
+    """
 
 
-main.add_command(schema)
-main.add_command(demo)
+for command in (schema, plan, synthesize, sample, query, report, evaluate, demo):
+    main.add_command(command)

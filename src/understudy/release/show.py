@@ -37,12 +37,12 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     privacy, model = record.privacy, record.model
     promise = f"epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g} (zCDP rho = {privacy.rho.value:.6g})"
     how = f"{record.mechanism.name}, {len(record.rounds)} rounds, {len(record.charges)} charges"
-    worst = max((b.table for b in record.bounds), default=0.0)
-    share = worst / record.table.total if record.table.total else 0.0
+    shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds)
+    spread = f", the median {shares[len(shares) // 2]:.2g} and the worst {shares[-1]:.2g} of the rows" if shares else ""
     return [
         ("privacy", promise if record.private else f"none promised; spent as if {promise}"),
         ("unit", "one row added or removed" if privacy.unit == "add_remove" else "one row replaced"),
         ("made by", how),
         ("model", f"{len(model.cliques)} cliques, {model.size / 2**20:.3g} MB, {model.measured} noisy marginals"),
-        ("bounds", f"{len(record.bounds):,} marginals at {record.confidence:.0%}, the worst {share:.2f} of the table"),
+        ("bounds", f"{len(record.bounds):,} marginals at {record.confidence:.0%}{spread}"),
     ]

@@ -1,0 +1,81 @@
+"""``understudy evaluate``: real against synthetic. NOT PRIVATE: reads the table itself, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from understudy.cli.options import FILE, FOLDER, as_json, print_json, warn
+from understudy.evaluate import NOT_PRIVATE, Evaluation
+from understudy.evaluate import evaluate as compare
+from understudy.release import load
+
+ABOVE = 1
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  understudy evaluate visits.csv release
+  understudy evaluate visits.parquet release --max-error 0.1 --json
+  understudy evaluate visits.csv release --report internal.html
+
+\b
+Exit status: 0 done; 1 the workload error is above --max-error; 2 wrong usage or input; 3 a fault of this software."""
+)
+@click.argument("data")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--max-error", type=click.FloatRange(min=0), help="Exit with status 1 when the workload error is above this.")
+@click.option("--report", "page", type=FILE, help="Write an internal page (not private) with everything side by side.")
+@as_json
+@click.pass_context
+def evaluate(
+    ctx: click.Context, *, data: str, folder: Path, max_error: float | None, page: Path | None, json_: bool
+) -> None:
+    """Compare the release in DIR with the private table DATA. NOT PRIVATE: for the owner's eyes only."""
+    warn(NOT_PRIVATE)
+    found = compare(data, load(folder))
+    if page is not None:
+        from understudy.report import write_evaluation
+
+        write_evaluation(found, page)
+    above = max_error is not None and found.error > max_error
+    if json_:
+        print_json({**found.describe(), "max_error": max_error, "above": above})
+    else:
+        _show(found)
+    if above:
+        click.echo(f"The workload error {found.error:.4f} is above {max_error}.", err=True)
+        ctx.exit(ABOVE)
+
+
+def _show(found: Evaluation) -> None:
+    click.echo(f"Workload error (L1)  {found.error:.4f} of the table's rows, averaged over the workload")
+    click.echo(f"               (L2)  {found.error_l2:.4f}")
+    click.echo(f"              (max)  {found.error_max:.4f}, the worst single cell")
+    if found.subsample is not None:
+        share = found.subsample.fraction
+        said = f"as good as {share:.1%} of the real rows" if share <= 1 else "better than a fresh sample of the same size"
+        click.echo(f"Subsampling fraction {share:.3f}: {said}")
+    click.echo(f"Within their bound   {found.within} of {found.bounded} marginals (expected: {_expected(found)})")
+    Console().print(_table(found))
+
+
+def _expected(found: Evaluation) -> str:
+    confidence = found.release.record.confidence
+    return f"at least {confidence:.0%} on average, over runs"
+
+
+def _table(found: Evaluation) -> Table:
+    table = Table(title="The marginals that are furthest off (shares of the rows; not private)")
+    for heading in ("marginal", "error", "bound"):
+        table.add_column(heading, justify="left" if heading == "marginal" else "right", overflow="fold")
+    rows = max(found.rows, 1)
+    for m in found.worst():
+        bound = "none" if m.bound is None else f"{m.bound.value / rows:.4f}"
+        table.add_row(escape(", ".join(m.clique)), f"{m.error / rows:.4f}", bound)
+    return table

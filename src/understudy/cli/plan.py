@@ -1,0 +1,73 @@
+"""``understudy plan``: what to expect, before any data is touched. Public: opens the schema file alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from understudy.cli.options import as_json, budget, print_json
+from understudy.planning import Plan
+from understudy.planning import plan as make_plan
+from understudy.quantities import show_size, show_time
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  understudy plan --schema visits.toml --rows 50000 --epsilon 1
+  understudy plan -s visits.toml --rows 50000 -e 0.1 -w all-2way --no-rehearsal
+
+\b
+Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 interrupted."""
+)
+@click.option("-s", "--schema", "schema_path", required=True, help="The schema file, reviewed or not.")
+@click.option("--rows", type=click.IntRange(min=1), required=True, help="About how many rows the table has; a public guess.")
+@budget
+@click.option("--time-limit", metavar="TIME", default="60s", show_default=True, help="Of the rehearsal.")
+@click.option("--no-rehearsal", is_flag=True, help="Arithmetic only: at once.")
+@as_json
+def plan(schema_path: str, no_rehearsal: bool, json_: bool, **settings: Any) -> None:
+    """Say how accurate, how long and how large a run may be. Opens no data.
+
+    Arithmetic gives the noise. A rehearsal on a made-up table of the same schema gives time, size and an error.
+    """
+    found = make_plan(schema_path, rehearse=not no_rehearsal, progress=None, **settings)
+    if json_:
+        print_json(found.describe())
+    else:
+        click.echo("\n".join([*_arithmetic(found), *_columns(found), *_rehearsal(found)]))
+
+
+def _arithmetic(plan: Plan) -> list[str]:
+    return [
+        "From the settings alone:",
+        f"  budget            epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, rho = {plan.rho:.6g}",
+        f"  workload          {plan.queries:,} queries, {plan.marginals:,} marginals to choose from",
+        f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
+        f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
+        f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
+        f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
+        f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
+    ]
+
+
+def _columns(plan: Plan) -> list[str]:
+    worst = sorted(plan.columns, key=lambda c: -c.noise)[:3]
+    listed = ", ".join(f"{c.name} ({c.codes} codes) {c.noise:.1%}" for c in worst)
+    return [f"  noisiest columns  {listed} of the rows misplaced by the first measurement"]
+
+
+def _rehearsal(plan: Plan) -> list[str]:
+    done = plan.rehearsal
+    if done is None:
+        return ["No rehearsal was made, so time, size and error are not estimated."]
+    cut = "; cut short by the time limit, so a full run takes longer and does better" if done.ended == "time" else ""
+    return [
+        f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",
+        f"  time              {show_time(done.seconds)} on this machine",
+        f"  rounds            {done.rounds}",
+        f"  model             {show_size(done.size)}",
+        f"  workload error    {done.error:.3f} (0 is perfect, 2 is nothing right)",
+        "The made-up table has strong, hidden patterns. Yours has others: its error may be a few times smaller or larger.",
+    ]

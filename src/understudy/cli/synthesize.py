@@ -1,0 +1,114 @@
+"""``understudy synthesize``: from a private table to a release folder. What it prints is public."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table_of, warn
+from understudy.mechanism import MECHANISMS
+from understudy.release import Release
+from understudy.synthesize import Output
+from understudy.synthesize import synthesize as run
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  understudy synthesize visits.csv --schema visits.toml --epsilon 1 --out release
+  understudy synthesize "visits/*.parquet" -s visits.toml -e 2 --delta 1e-10 -w target:outcome -o release
+  understudy synthesize --sql "SELECT * FROM visits" --database hospital.duckdb -s visits.toml -e 1 -o release
+
+\b
+The folder is written all or not at all. Before anything is read the budget is put on record in OUT.spent.json;
+it moves into the release when the run is done, and stays there when it is not.
+Exit status: 0 done; 2 wrong usage or input, nothing spent unless it says so; 3 a fault of this software; 130 interrupted."""
+)
+@click.argument("data", required=False)
+@click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
+@click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
+@budget
+@click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: the noisy estimate of the table's]")
+@click.option("--time-limit", metavar="TIME", help="Finish with one last round rather than take longer, such as 10m.")
+@click.option(
+    "--mechanism",
+    type=click.Choice([name for name in MECHANISMS if name != "gaussian"]),
+    default="aim",
+    show_default=True,
+    help="How marginals are chosen.",
+)
+@click.option("--sql", help="A SELECT that gives the table, in DuckDB's SQL, instead of DATA.")
+@click.option("--database", type=FILE, help="The DuckDB file that --sql asks.")
+@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Of the table.  [default: as DATA]")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
+@click.option("--no-report", is_flag=True, help="Leave report.html out.")
+@click.option("--overwrite", is_flag=True, help="Replace the release that is in the folder.")
+@click.option("--seed", type=click.IntRange(min=0), help="Repeatable, for research: the release is NOT PRIVATE.")
+@click.option("--quiet", is_flag=True, help="No progress, even on a terminal.")
+@as_json
+def synthesize(
+    *,
+    data: str | None,
+    schema_path: str,
+    out: Path,
+    sql: str | None,
+    database: Path | None,
+    format_: str | None,
+    no_report: bool,
+    overwrite: bool,
+    quiet: bool,
+    json_: bool,
+    **settings: Any,
+) -> None:
+    """Make a differentially private synthetic table from DATA (CSV or Parquet, or a glob of them).
+
+    Spends the privacy budget epsilon (or rho): other releases from the same table add to it.
+    """
+    table = table_of(data, sql, database)
+    kind: Any = format_ or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
+    target = Output(out, kind, report=not no_report, overwrite=overwrite)
+    if settings["seed"] is not None:
+        warn("NOT PRIVATE: --seed is for research. The release will be marked so everywhere.")
+    release = run(table, schema_path, out=target, progress=False if quiet else None, **settings)
+    if json_:
+        print_json(summary(release, out))
+    else:
+        click.echo(release)
+        click.echo(contents(out))
+
+
+def summary(release: Release, folder: Path) -> dict[str, Any]:
+    """Return what a machine needs to know of a new release."""
+    record = release.record
+    return {
+        "folder": str(folder),
+        "files": sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()),
+        "private": record.private,
+        "notice": record.notice,
+        "run": record.run,
+        "privacy": record.privacy.model_dump(mode="json"),
+        "rows": record.table.rows,
+        "rounds": len(record.rounds),
+        "model_size": record.model.size,
+    }
+
+
+WORDS = {
+    "synthetic.csv": "the synthetic table",
+    "synthetic.parquet": "the synthetic table",
+    "report.html": "the report, for a browser",
+    "privacy-card.md": "what was promised, in words",
+    "release.json": "everything about the release, for machines",
+    "schema.toml": "what the table may contain, as declared",
+    "model": "the model: understudy sample, understudy query",
+    "measurements": "the noisy marginals themselves",
+}
+
+
+def contents(folder: Path) -> str:
+    """List what is in a release folder."""
+    found = [(name, words) for name, words in WORDS.items() if (folder / name).exists()]
+    width = max(len(name) for name, _ in found) + len(str(folder)) + 1
+    return "\n".join(f"  {folder / name!s:<{width}}  {words}" for name, words in found)

@@ -1,0 +1,203 @@
+"""Before any data is touched: what a budget buys for a schema and a number of rows. Public: no table is opened.
+
+Two kinds of figures, kept apart. Arithmetic: noise levels and their share of the rows follow from the settings.
+Rehearsal: the mechanism runs on a made-up table of the same schema, with columns that depend on each other; its time and
+its size are typical, its error is the made-up table's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from math import pi, sqrt
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import UserError
+from understudy.mechanism.config import AimConfig
+from understudy.mechanism.schedule import first_step
+from understudy.metrics import workload_error
+from understudy.model import tree_size
+from understudy.privacy import Budget, Unit, sigma_for
+from understudy.progress import Choice
+from understudy.quantities import parse_size
+from understudy.release.making import DEFAULT_DELTA
+from understudy.schema import Schema, load_schema
+from understudy.source import MemorySource
+from understudy.synthesize import Queries, budget_of, synthesize, unit_of, workload_of
+from understudy.workload import Workload
+
+MOST_REHEARSED = 200_000
+"""Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""
+CLASSES = 6
+STAND_IN_SEED = 7
+
+
+@dataclass(frozen=True)
+class ColumnNoise:
+    """What noise does to one column in the first measurements: expected L1 error as a share of the rows."""
+
+    name: str
+    codes: int
+    noise: float
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A run on a made-up table."""
+
+    rows: int
+    seconds: float
+    rounds: int
+    size: int
+    error: float
+    ended: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect. Everything but ``rehearsal`` is arithmetic."""
+
+    rows: int
+    epsilon: float
+    delta: float
+    rho: float
+    queries: int
+    marginals: int
+    most_rounds: int
+    sigma_first: float
+    """The noise on each cell of the first measurements (one for each column)."""
+    sigma_single: float
+    """The noise if all of the budget went into one marginal: no cell can be known better than this."""
+    max_size: int
+    least_size: int
+    columns: tuple[ColumnNoise, ...] = field(repr=False)
+    rehearsal: Rehearsal | None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        return asdict(self)
+
+
+def plan(
+    schema: Schema | str | Path,
+    *,
+    rows: int,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | Fraction | None = None,
+    workload: Queries = "all-3way",
+    unit: str | Unit = "add-remove",
+    max_size: str | int = "80MB",
+    rehearse: bool = True,
+    time_limit: str | float | None = "60s",
+    progress: Choice = False,
+) -> Plan:
+    """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone."""
+    schema = schema if isinstance(schema, Schema) else load_schema(schema)
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
+    budget, (queries, _), neighbours = budget_of(epsilon, delta, rho), workload_of(workload, schema), unit_of(unit)
+    config = AimConfig(max_size=parse_size(max_size))
+    most_rounds = config.rounds_for(len(schema.domain))
+    sigma = sigma_for(first_step(budget.rho, most_rounds, config.share).measure, neighbours)
+    found = Plan(
+        rows=rows,
+        epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),
+        delta=budget.delta or DEFAULT_DELTA,
+        rho=float(budget.rho),
+        queries=queries.queries,
+        marginals=len(queries.closure),
+        most_rounds=most_rounds,
+        sigma_first=sigma,
+        sigma_single=sigma_for(budget.rho, neighbours),
+        max_size=config.max_size,
+        least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
+        columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
+        rehearsal=None,
+    )
+    if not rehearse:
+        return found
+    done = _rehearse(schema, queries, budget, rows, max_size=config.max_size, time_limit=time_limit, progress=progress)
+    return Plan(**{**found.__dict__, "rehearsal": done})
+
+
+def _noise_share(sigma: float, codes: int, rows: int) -> float:
+    """√(2/π) σ n / N: the expected L1 error of a noisy column as a share of the rows, before any fitting."""
+    return min(2.0, sqrt(2 / pi) * sigma * codes / rows)
+
+
+def _rehearse(
+    schema: Schema,
+    workload: Workload,
+    budget: Budget,
+    rows: int,
+    *,
+    max_size: int,
+    time_limit: str | float | None,
+    progress: Choice,
+) -> Rehearsal | None:
+    """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same."""
+    rehearsed = min(rows, MOST_REHEARSED)
+    codes = stand_in(schema, rehearsed, np.random.default_rng(STAND_IN_SEED))
+    if not len(codes):  # every row that came up was an impossible one
+        return None
+    rho = budget.rho * Fraction(rows, len(codes)) ** 2
+    began = monotonic()
+    release = synthesize(
+        codes,
+        schema if not schema.draft else _reviewed(schema),
+        rho=rho,
+        workload=workload,
+        max_size=max_size,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    seconds = monotonic() - began
+    real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
+    error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
+    record = release.record
+    return Rehearsal(len(codes), seconds, len(record.rounds), record.model.size, error, record.mechanism.ended)
+
+
+def _reviewed(schema: Schema) -> Schema:
+    """Return the schema without its mark as a draft: a made-up table has nothing to disclose."""
+    table = schema.table.model_copy(update={"draft": False})
+    return Schema(schema.columns, schema.zeros, schema.declaration.model_copy(update={"table": table}), schema.source)
+
+
+def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Make up a table of codes: each row belongs to one of a few hidden classes, and each class has habits of its own.
+
+    Impossible combinations are drawn again, a few times, and dropped in the end.
+    """
+    habits = [rng.dirichlet(np.full(size, 0.5), size=CLASSES) for size in schema.domain.sizes]
+    found = _draw(habits, rows, rng)
+    for _ in range(20):
+        wrong = _forbidden(found, schema)
+        if not wrong.any():
+            break
+        found[wrong] = _draw(habits, int(wrong.sum()), rng)
+    return found[~_forbidden(found, schema)]
+
+
+def _draw(habits: list[NDArray[np.float64]], rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    group = rng.integers(0, CLASSES, rows)
+    columns = [
+        (rng.random(rows)[:, None] >= np.cumsum(habit, axis=1)[group][:, :-1]).sum(axis=1, dtype=np.int32)
+        for habit in habits
+    ]
+    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int32)
+
+
+def _forbidden(codes: NDArray[np.int32], schema: Schema) -> NDArray[np.bool_]:
+    wrong = np.zeros(len(codes), dtype=bool)
+    for zero in schema.zeros:
+        shape = schema.domain.shape(zero.clique)
+        place = np.ravel_multi_index([codes[:, schema.domain.index(a)] for a in zero.clique], shape)
+        wrong |= np.isin(place, np.ravel_multi_index(list(zero.cells.T), shape))
+    return wrong
