@@ -98,12 +98,14 @@ class DualState:
 class Dual:
     """L-BFGS on the dual of the entropy-regularised problem: loss + τ × (total × divergence from uniform).
 
-    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + (τ/2) Σ σ²θ². Its gradient, in units of the noise,
-    vanishes at the optimum; the loss there tends to the unregularised optimum as τ goes to 0. A residual of one
-    standard deviation σ moves a log-potential by 1/(τσ), so τ = ``smoothing`` / (typical σ) means the same on any scale.
+    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + ½ Σ pull θ², with pull = τσ². Its gradient vanishes
+    at the optimum, where a residual of ``pull`` records moves a log-potential by 1; the loss there tends to the
+    unregularised optimum as τ goes to 0. The pull is a part of the noise, and also of the square root of the total
+    (the deviation of the largest counts in a sample), which is less in a small table under much noise.
     """
 
-    smoothing: float = 0.1
+    smoothing: float = 0.3
+    """The pull of a typical answer, as a part of its standard deviation or of √total / 6, whichever is less."""
     tolerance: float = 3e-3
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
@@ -137,8 +139,9 @@ class Dual:
 
     def _pull(self, problem: Problem) -> Flat:
         """Return τσ² for each answer."""
-        sigma = problem.layout.sigma
-        return self.smoothing / problem.typical_sigma * sigma**2
+        typical = problem.typical_sigma
+        pull = self.smoothing * min(typical, problem.total**0.5 / 6)
+        return pull * (problem.layout.sigma / typical) ** 2
 
     def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
         layout, theta = problem.layout, point.parameters
