@@ -20,9 +20,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+
 import reference_sets
 from reference_sets import ROOT
-
 from understudy.domain import Domain
 from understudy.model import Fit, Observation, fit
 

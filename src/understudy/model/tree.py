@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 
 from understudy.domain import Clique, Domain
 
@@ -50,7 +51,7 @@ def junction_tree(domain: Domain, cliques: Iterable[Iterable[str]]) -> JunctionT
     """Build a junction tree in which every attribute of ``domain`` and each of ``cliques`` has a home."""
     graph = _Graph(domain, cliques)
     order, made = graph.triangulate()
-    maximal = _maximal(made)
+    maximal = _maximal(order, made)
     masks, parents = _join(maximal)
     names = domain.attributes
     return JunctionTree(
@@ -145,8 +146,8 @@ class _Graph:
         key = (component, *(adjacent[i] for i in _bits(component)))
         total = self._totals.get(key)
         if total is None:
-            _, made = self._eliminate(adjacent, component)
-            total = sum(self._size(mask) for mask in _maximal(made))
+            order, made = self._eliminate(adjacent, component)
+            total = sum(self._size(mask) for mask in _maximal(order, made))
             self._totals[key] = total
         return total
 
@@ -158,22 +159,29 @@ class _Graph:
         """
         neighbours = {i: adjacent[i] for i in _bits(component)}
         costs = {i: self._cost(neighbours, i) for i in neighbours}
+        waiting = [(cost, i) for i, cost in costs.items()]
+        heapify(waiting)
         order: list[int] = []
         made: list[int] = []
         while neighbours:
-            chosen = min(costs, key=costs.__getitem__)
+            cost, chosen = heappop(waiting)
+            if costs.get(chosen) != cost:
+                continue  # its cost has changed since, and it waits again elsewhere
+            del costs[chosen]
             around = neighbours.pop(chosen)
-            fill = costs.pop(chosen)[0]
             order.append(chosen)
             made.append(around | 1 << chosen)
             dirty = around
             for i in _bits(around):
                 grown = (neighbours[i] | around) & ~(1 << i) & ~(1 << chosen)
-                if fill and grown & ~neighbours[i]:
+                if cost[0] and grown & ~neighbours[i]:
                     dirty |= grown
                 neighbours[i] = grown
             for i in _bits(dirty):
-                costs[i] = self._cost(neighbours, i)
+                changed = self._cost(neighbours, i)
+                if changed != costs[i]:
+                    costs[i] = changed
+                    heappush(waiting, (changed, i))
         return order, made
 
     def _cost(self, neighbours: dict[int, int], i: int) -> tuple[bool, int]:
@@ -217,13 +225,21 @@ def _components(adjacent: Sequence[int]) -> list[int]:
     return found
 
 
-def _maximal(made: Sequence[int]) -> list[int]:
-    """Drop what lies inside another clique; an elimination clique can only lie inside an earlier one."""
-    kept: list[int] = []
-    for mask in made:
-        if not any(mask & ~other == 0 for other in kept):
-            kept.append(mask)
-    return kept
+def _maximal(order: Sequence[int], made: Sequence[int]) -> list[int]:
+    """Drop the cliques that lie inside another.
+
+    The attributes around one that was eliminated lie inside the clique of the first of them to go next; if they are all
+    of it, that clique is not maximal, and this is the only way in which a clique is not.
+    """
+    position = {attribute: k for k, attribute in enumerate(order)}
+    inside = set()
+    for attribute, mask in zip(order, made, strict=True):
+        around = mask & ~(1 << attribute)
+        if around:
+            first = min(map(position.__getitem__, _bits(around)))
+            if made[first] == around:
+                inside.add(first)
+    return [mask for k, mask in enumerate(made) if k not in inside]
 
 
 def _join(cliques: Sequence[int]) -> tuple[list[int], list[int]]:
