@@ -32,7 +32,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     convert = pa.csv.ConvertOptions(
         column_types=_plain(schema), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    parse = pa.csv.ParseOptions(newlines_in_values=True)
+    parse = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     return pa.csv.read_csv(path, convert_options=convert, parse_options=parse)
 
 

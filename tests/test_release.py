@@ -1,0 +1,260 @@
+"""A release on disk and in memory: whole, open, honest about what it is, and without anything private in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import understudy
+from release_tables import quick, schema, table
+from understudy import example
+from understudy.errors import FormatError, UserError
+from understudy.release import NOT_PRIVATE, Record, Release, json_schema
+from understudy.release import storage as storage_module
+from understudy.release.toml import schema_toml
+from understudy.schema import parse_schema
+
+CANARY = "CANARY-7f3e"
+ODD_ROWS = 4177
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return quick(table(), mechanism="aim", workload="all-2way", epsilon=3)
+
+
+@pytest.fixture
+def folder(release: Release, tmp_path: Path) -> Path:
+    return release.save(tmp_path / "release", format="parquet")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_what_is_saved_is_loaded(release: Release, tmp_path: Path, kind: str) -> None:
+    path = release.save(tmp_path / "r", format=kind)  # type: ignore[arg-type]
+    again = understudy.load(path)
+    assert again.record == release.record
+    assert again.arrow.equals(release.arrow)
+    assert (again.codes == release.codes).all()
+    assert again.schema.declaration == release.schema.declaration
+    assert again.card == release.card
+    assert again.bounds == release.bounds
+    assert again.spend == release.spend
+    for ours, theirs in zip(release.measurements, again.measurements, strict=True):
+        assert (ours.clique, ours.noise, ours.scale, ours.rho) == (theirs.clique, theirs.noise, theirs.scale, theirs.rho)
+        assert (ours.values == theirs.values).all()
+    np.testing.assert_allclose(again.marginal("sex", "age").counts, release.marginal("sex", "age").counts)
+    assert again.sample(7, {"sex": "M"}).column("sex").to_pylist() == ["M"] * 7
+
+
+def test_csv_keeps_what_texts_can_hide(tmp_path: Path) -> None:
+    """Quoted, numeric and many-lined values, and missing ones, are still told apart after CSV."""
+    odd = ["a,b", 'say "x"', "two\nlines", "007", "NA", "null"]
+    declared = parse_schema(f'[columns.t]\nkind = "categorical"\nvalues = {json.dumps(odd)}\nnullable = true\n')
+    made = understudy.synthesize(
+        {"t": odd * 30}, declared, epsilon=10, workload="all-1way", seed=0, progress=False, mechanism="independent"
+    )
+    assert understudy.load(made.save(tmp_path / "r")).arrow.equals(made.arrow)
+    assert set(made.arrow.column("t").to_pylist()) == {*odd, None}
+
+
+def test_release_json_is_as_published(release: Release, folder: Path) -> None:
+    published = json.loads(files("understudy.release").joinpath("release.schema.json").read_text(encoding="utf-8"))
+    assert published == json_schema()
+    document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    assert Record.model_validate(document) == release.record
+    assert set(document) == set(published["properties"])
+    assert "seconds" not in json.dumps(document)
+
+
+def test_spend_adds_up_exactly(release: Release) -> None:
+    assert sum((charge.rho for charge in release.spend), Fraction(0)) == release.spent <= release.rho
+    in_rounds = sum((r.rho.fraction for r in release.rounds), Fraction(0))
+    first = sum((c.rho for c in release.spend[: len(release.schema.columns)]), Fraction(0))
+    assert in_rounds + first == release.spent
+
+
+def test_every_marginal_of_the_workload_has_a_bound_for_table_and_model(release: Release) -> None:
+    assert set(release.bounds) == set(release.model_bounds) == set(release.workload.closure)
+    assert all(b.confidence == 0.95 for b in release.bounds.values())
+
+
+def test_a_marginal_is_in_the_users_values(release: Release) -> None:
+    answer = release.marginal("sex", "level")
+    assert answer.labels == (("F", "M", "null"), ("low", "mid", "high"))
+    assert answer.counts.shape == (3, 3)
+    assert answer.counts.sum() == pytest.approx(release.model.total)
+    swapped = release.marginal("level", "sex")
+    np.testing.assert_allclose(swapped.counts, answer.counts.T)
+    assert answer.to_arrow().column_names == ["sex", "level", "count"]
+    assert "NOT PRIVATE" in answer.promise()
+    with pytest.raises(UserError, match='Did you mean "level"'):
+        release.marginal("lvel")
+
+
+def test_given_values_are_checked(release: Release) -> None:
+    with pytest.raises(UserError, match='"sex" has no value "f"'):
+        release.sample(3, {"sex": "f"})
+    with pytest.raises(UserError, match="never null"):
+        release.sample(3, {"age": None})
+    with pytest.raises(UserError, match="whole number"):
+        release.sample(-1)
+    one = release.sample(5, {"age": 37, "seen": "2024-05-01"})
+    assert all(30 <= age <= 39 for age in one.column("age").to_pylist())
+    assert {moment.month for moment in one.column("seen").to_pylist()} <= {4, 5, 6}
+
+
+def test_a_research_run_is_marked_everywhere(release: Release, folder: Path) -> None:
+    assert not release.private
+    assert NOT_PRIVATE in repr(release)
+    assert "NOT PRIVATE" in release._repr_html_()
+    assert "NOT PRIVATE" in (folder / "privacy-card.md").read_text(encoding="utf-8")
+    document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    assert document["private"] is False
+    assert "NOT PRIVATE" in document["notice"]
+    assert not any(m.private for m in understudy.load(folder).measurements)
+
+
+def test_a_private_run_is_not(tmp_path: Path) -> None:
+    made = quick(table(50), seed=None)
+    assert made.private
+    for text in (repr(made), made._repr_html_(), made.card, made.record.notice):
+        assert "NOT PRIVATE" not in text
+    assert all(m.private for m in understudy.load(made.save(tmp_path / "r")).measurements)
+
+
+def test_the_card_has_the_fields_that_registries_ask_for(release: Release) -> None:
+    for name in (
+        "Flavour of privacy",
+        "Unit of privacy",
+        "Domain",
+        "Unprotected quantities",
+        "Accounting",
+        "Implementation",
+    ):
+        assert f"| {name} |" in release.card
+    assert "epsilon = 3" in release.card
+    assert f"{len(release.spend)} charges" in release.card
+
+
+def test_nothing_private_is_in_any_file(tmp_path: Path) -> None:
+    """Canaries as unlisted values, in an undeclared column, as a category and as a comment; the number of rows too."""
+    private = table(ODD_ROWS)
+    private = private.set_column(2, "sex", pa.array([CANARY] * ODD_ROWS))
+    private = private.set_column(3, "level", pa.array([CANARY] * ODD_ROWS).dictionary_encode())
+    private = private.append_column(CANARY, pa.array([CANARY] * ODD_ROWS))
+    text = f"# {CANARY}\n" + schema_toml(schema().declaration)
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    for kind in ("csv", "parquet"):
+        made = understudy.synthesize(
+            private, tmp_path / "s.toml", epsilon=0.5, workload="all-1way", mechanism="independent", seed=3, progress=False
+        )
+        made.save(tmp_path / kind, format=kind)  # type: ignore[arg-type]
+        assert made.arrow.num_rows == round(made.model.total) != ODD_ROWS
+        for path in (tmp_path / kind).rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                assert CANARY.encode() not in content, path
+                assert re.search(rb"(?<![\d.])4,?177(?![\d.])", content) is None, path
+                assert np.int64(ODD_ROWS).tobytes() not in content or path.suffix != ".npy", path
+
+
+def test_no_file_is_a_pickle_and_loading_one_runs_nothing(folder: Path) -> None:
+    endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
+    assert endings <= {".json", ".npy", ".parquet", ".toml", ".md"}
+    np.save(folder / "measurements" / "values.npy", np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(FormatError, match=r"values\.npy"):
+        understudy.load(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["release.json", "measurements/measurements.json", "measurements/values.npy", "model/model.json"]
+)
+def test_a_missing_or_cut_file_is_said_plainly(folder: Path, name: str) -> None:
+    path = folder / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError):
+        understudy.load(folder)
+    path.unlink()
+    with pytest.raises(FormatError):
+        understudy.load(folder)
+
+
+def test_damage_raises_nothing_but_format_errors(folder: Path, tmp_path: Path) -> None:
+    """Seeded: 60 releases with a few bytes changed each load as they are, or are refused; nothing else happens."""
+    rng = np.random.default_rng(8)
+    names = ["release.json", "measurements/measurements.json", "measurements/values.npy", "synthetic.parquet"]
+    refused = 0
+    for turn in range(60):
+        copy = tmp_path / f"copy{turn}"
+        shutil.copytree(folder, copy)
+        path = copy / names[turn % len(names)]
+        content = bytearray(path.read_bytes())
+        for place in rng.integers(0, len(content), 4):
+            content[place] = rng.integers(0, 256)
+        path.write_bytes(content)
+        try:
+            understudy.load(copy)
+        except FormatError:
+            refused += 1
+        shutil.rmtree(copy)
+    assert refused > 15
+
+
+def test_other_versions_and_false_sums_are_refused(folder: Path) -> None:
+    path = folder / "release.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**document, "version": 2}), encoding="utf-8")
+    with pytest.raises(FormatError, match="upgrade"):
+        understudy.load(folder)
+    path.write_text(json.dumps({**document, "charges": document["charges"][1:]}), encoding="utf-8")
+    with pytest.raises(FormatError, match="add up"):
+        understudy.load(folder)
+    path.write_text(json.dumps({"format": "other"}), encoding="utf-8")
+    with pytest.raises(FormatError, match="not a release"):
+        understudy.load(folder)
+
+
+def test_a_failed_save_leaves_nothing_behind(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage_module, "_write_measurements", full)
+    with pytest.raises(UserError, match="No space left"):
+        release.save(tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_release_is_overwritten_and_only_when_asked(release: Release, tmp_path: Path) -> None:
+    release.save(tmp_path / "r")
+    with pytest.raises(UserError, match="exists already"):
+        release.save(tmp_path / "r")
+    release.save(tmp_path / "r", format="parquet", overwrite=True)
+    assert not (tmp_path / "r" / "synthetic.csv").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years")
+    with pytest.raises(UserError, match="not a release"):
+        release.save(tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years"
+
+
+@pytest.mark.parametrize("declared", [schema(), example.schema(), understudy.Schema.from_domain({"a b": 3, 'q"x': 2})])
+def test_the_schema_file_declares_the_same(declared: understudy.Schema) -> None:
+    assert parse_schema(schema_toml(declared.declaration)).declaration == declared.declaration
+
+
+def test_rows_asked_for_stand_for_the_whole_table() -> None:
+    made = quick(table(2000), rows=100)
+    assert made.arrow.num_rows == 100
+    assert made.weight == pytest.approx(made.model.total / 100)
+    assert made.table_marginal("sex").sum() == pytest.approx(made.model.total)
+    assert quick(table(), rows=0).arrow.num_rows == 0

@@ -1,0 +1,214 @@
+"""synthesize: what it refuses, before any spend; what it promises; and what it leaves on record when it fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import understudy
+from release_tables import quick, schema, table
+from understudy.domain import Clique
+from understudy.errors import BudgetError, FormatError, SchemaError, SourceError, UserError, WorkloadError
+from understudy.mechanism import Event, Failed, Finished
+from understudy.quantities import parse_size, parse_time, show_size, show_time
+from understudy.schema import parse_schema
+from understudy.source import MemorySource
+from understudy.spending import read_spending
+from understudy.synthesize import Output
+
+
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make reading a count an error: whoever is refused must not have read."""
+
+    def count(self: MemorySource, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        raise AssertionError("the table was read")
+
+    monkeypatch.setattr(MemorySource, "count", count)
+
+
+WRONG: list[tuple[dict[str, Any], type[UserError], str]] = [
+    ({"epsilon": None}, BudgetError, "epsilon"),
+    ({"epsilon": "1"}, BudgetError, "number"),
+    ({"epsilon": -1}, BudgetError, "above 0"),
+    ({"epsilon": 1, "rho": 0.1}, BudgetError, "two budgets"),
+    ({"delta": 2}, BudgetError, "delta"),
+    ({"workload": "all-3wya"}, WorkloadError, "all-3way"),
+    ({"workload": "target:agee"}, SchemaError, 'Did you mean "age"'),
+    ({"workload": []}, WorkloadError, "empty"),
+    ({"mechanism": "gaussian"}, UserError, r"gaussian\+pgm"),
+    ({"mechanism": "aimm"}, UserError, 'Did you mean "aim"'),
+    ({"unit": "person"}, UserError, "add-remove or replace"),
+    ({"rows": -1}, UserError, "rows"),
+    ({"rows": 2.5}, UserError, "rows"),
+    ({"max_size": "big"}, UserError, "80MB"),
+    ({"max_size": 10}, UserError, "max_size"),
+    ({"time_limit": "soon"}, UserError, "10m"),
+    ({"confidence": 1.0}, UserError, "confidence"),
+    ({"seed": -3}, UserError, "seed"),
+    ({"alhpa": 0.5}, UserError, 'Did you mean "alpha"'),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "says"), WRONG, ids=lambda v: str(v) if isinstance(v, dict) else "")
+@pytest.mark.usefixtures("unread")
+def test_wrong_settings_are_refused_before_any_read(wrong: dict[str, Any], kind: type[UserError], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        quick(table(20), **{"mechanism": "aim", **wrong})
+
+
+@pytest.mark.usefixtures("unread")
+def test_drafts_missing_columns_and_strange_tables_are_refused() -> None:
+    draft = parse_schema('[table]\ndraft = true\n[columns.age]\nkind = "integer"\nmin=0\nmax=9\nother=0\n')
+    with pytest.raises(SchemaError, match="draft"):
+        understudy.synthesize(table(20), draft, epsilon=1)
+    with pytest.raises(SourceError, match='no column "sex"'):
+        quick(table(20).drop_columns(["sex"]))
+    with pytest.raises(SourceError, match="not a table"):
+        quick(object())
+
+
+@pytest.mark.usefixtures("unread")
+def test_places_that_cannot_be_written_are_refused_with_nothing_on_record(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UserError, match="Nothing was spent"):
+        quick(table(20), out=tmp_path / "file" / "r")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(UserError, match="exists already"):
+        quick(table(20), out=tmp_path / "there")
+    (tmp_path / "r.spent.json").write_text("mine")
+    with pytest.raises(FormatError, match="not a record of spending"):
+        quick(table(20), out=tmp_path / "r")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "r.spent.json", "there"]
+
+
+def test_delta_has_a_public_default_and_the_budget_is_what_was_asked() -> None:
+    made = quick(table(100), epsilon=0.7)
+    assert (made.epsilon, made.delta) == (0.7, 1e-9)
+    assert made.spent <= made.rho
+    by_rho = quick(table(100), epsilon=None, rho=Fraction(1, 10))
+    assert by_rho.rho == Fraction(1, 10)
+    assert by_rho.delta == 1e-9
+    assert by_rho.epsilon > 0
+
+
+def test_the_number_of_synthetic_rows_comes_from_noisy_numbers() -> None:
+    """Same seed, same noise: were the table's own number used anywhere, the totals would not follow the noise."""
+    totals = [quick(table(500), seed=seed, epsilon=0.3).arrow.num_rows for seed in range(6)]
+    assert len(set(totals)) > 3
+    assert all(100 < total < 900 for total in totals)
+
+
+def test_a_seed_repeats_everything_and_secure_runs_differ() -> None:
+    first, second = quick(table(200), seed=4), quick(table(200), seed=4)
+    assert first.arrow.equals(second.arrow)
+    assert not quick(table(200), seed=5).arrow.equals(first.arrow)
+    one, two = quick(table(200), seed=None), quick(table(200), seed=None)
+    assert any((a.values != b.values).any() for a, b in zip(one.measurements, two.measurements, strict=True))
+
+
+@pytest.mark.parametrize("name", ["aim", "mwem", "independent", "gaussian+pgm"])
+@pytest.mark.parametrize("unit", ["add-remove", "replace"])
+def test_every_mechanism_and_unit_makes_a_release(name: str, unit: str) -> None:
+    made = quick(table(200), mechanism=name, unit=unit, workload="all-2way")
+    assert made.record.mechanism.name == name
+    assert made.record.privacy.unit == unit.replace("-", "_")
+    assert made.spent <= made.rho
+    assert made.arrow.schema == schema().arrow_schema
+
+
+def test_workloads_by_value_and_by_file(tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps([{"attributes": ["sex", "age"], "weight": 2.0}]))
+    for workload in ([(["age", "sex"], 2.0)], str(path), understudy.Workload.of(schema().domain, [(["age", "sex"], 2.0)])):
+        made = quick(table(50), workload=workload)
+        assert made.record.workload.name == "custom"
+        assert made.workload.cliques == (("age", "sex"),)
+        assert made.workload.costs == (2.0,)
+    assert quick(table(50), workload="target:sex").record.workload.name == "target:sex"
+
+
+def test_events_are_told_and_nothing_is_shown_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    told: list[Event] = []
+    understudy.synthesize(table(50), schema(), epsilon=1, workload="all-1way", seed=0, progress=told.append)
+    assert isinstance(told[-1], Finished)
+    understudy.synthesize(table(50), schema(), epsilon=1, workload="all-1way", seed=0)
+    assert capfd.readouterr() == ("", "")
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_run_that_fails_leaves_what_it_spent_on_record(tmp_path: Path) -> None:
+    told: list[Event] = []
+
+    def stop(event: Event) -> None:
+        told.append(event)
+        if len(told) == 6:
+            raise Stop
+
+    out = Output(tmp_path / "r", report=False)
+    with pytest.raises(Stop) as caught:
+        quick(table(50), out=out, progress=stop)
+    assert "stays spent" in caught.value.__notes__[0]
+    (entry,) = read_spending(out.spending)
+    assert entry.state == "stopped"
+    assert sum(c.rho.fraction for c in entry.charges) == entry.at_most.fraction
+    assert isinstance(told[-1], Failed)
+    assert told[-1].spent == pytest.approx(float(entry.at_most.fraction))
+    assert not out.folder.exists()
+    # A later run does well; what the first one spent is still there.
+    quick(table(50), out=out)
+    assert [e.run for e in read_spending(out.spending)] == [entry.run]
+    assert understudy.load(out.folder).record.run != entry.run
+
+
+def test_the_whole_budget_is_on_record_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, seen, count = Output(tmp_path / "r", report=False), [], MemorySource.count
+
+    def watched(self: MemorySource, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        seen.extend(read_spending(out.spending))
+        return count(self, cliques)
+
+    monkeypatch.setattr(MemorySource, "count", watched)
+    made = quick(table(50), out=out)
+    assert seen
+    assert seen[0].state == "running"
+    assert seen[0].at_most.fraction == made.rho
+    assert seen[0].run == made.record.run
+    assert not out.spending.exists()
+
+
+def test_a_failed_save_keeps_the_spend_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys.modules["understudy.synthesize"], "write_into", full)
+    out = Output(tmp_path / "r", report=False)
+    with pytest.raises(UserError, match="No space left") as caught:
+        quick(table(50), out=out)
+    assert "stays spent" in caught.value.__notes__[0]
+    (entry,) = read_spending(out.spending)
+    assert entry.at_most.fraction > 0
+    assert [p.name for p in tmp_path.iterdir()] == ["r.spent.json"]
+
+
+def test_sizes_and_times_as_people_write_them() -> None:
+    assert [parse_size(s) for s in ("80MB", "1.5 GB", "512", "2k", 7)] == [80 * 2**20, 3 * 2**29, 512, 2048, 7]
+    assert [parse_time(t) for t in ("10m", "90s", "1h30m", "2 hours", "45", 3)] == [600, 90, 5400, 7200, 45, 3]
+    for size in ("", "MB", "-1MB", "80 apples", True, 0):
+        with pytest.raises(UserError):
+            parse_size(size)
+    for time in ("", "m", "-1s", "ten", None):
+        with pytest.raises(UserError):
+            parse_time(time)  # type: ignore[arg-type]
+    assert (show_size(80 * 2**20), show_time(75), show_time(4000)) == ("80 MB", "1 min 15 s", "1 h 06 min")

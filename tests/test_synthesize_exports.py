@@ -1,0 +1,51 @@
+"""The public surface is what the package says it is."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import understudy
+
+
+def test_exports_match() -> None:
+    own = {
+        name
+        for name, value in vars(understudy).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "installed_version"
+    }
+    assert own == set(understudy.__all__)
+    assert understudy.__all__ == sorted(understudy.__all__)
+
+
+@pytest.mark.parametrize("name", understudy.__all__)
+def test_every_export_is_documented(name: str) -> None:
+    assert len(inspect.getdoc(getattr(understudy, name)) or "") > 20
+
+
+def test_privacy_arguments_are_keywords() -> None:
+    kinds = {name: p.kind for name, p in inspect.signature(understudy.synthesize).parameters.items()}
+    assert [n for n, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD] == ["data", "schema"]
+    for name in ("epsilon", "delta", "rho", "unit", "seed"):
+        assert kinds[name] is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_every_module_says_what_it_owns() -> None:
+    import importlib
+
+    for module in pkgutil.walk_packages(understudy.__path__, "understudy."):
+        if not module.name.endswith("__main__"):
+            assert importlib.import_module(module.name).__doc__, module.name
+
+
+def test_neither_frame_library_is_imported_unless_the_user_did() -> None:
+    import subprocess
+    import sys
+
+    # Polars is not looked for: OpenDP imports it by itself where it is installed.
+    ours = ("pandas", "understudy.release.as_pandas", "understudy.release.as_polars")
+    code = f"import sys, understudy.cli; sys.exit(any(name in sys.modules for name in {ours}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
