@@ -107,7 +107,7 @@ def _pairs(evaluation: EvaluationData) -> Html:
 
 def _marginals(evaluation: EvaluationData) -> Html:
     found = evaluation.marginals
-    few = min(MOST_RANKED, (len(found) + 1) // 2)
+    few = min(MOST_RANKED, max(1, len(found) // 2))
     peak = max([e.share for e in found] + [e.bound or 0.0 for e in (*found[:few], *found[-few:])] + [1e-9])
     best = ranking([Ranked(e.clique, e.share, e.bound) for e in found[:few]], peak=peak)
     worst = ranking([Ranked(e.clique, e.share, e.bound) for e in reversed(found[-few:])], peak=peak)

@@ -21,7 +21,7 @@ def percent(share: float) -> str:
         return "<0.01%"
     if value < 1:
         return f"{value:.2f}%"
-    return f"{value:.1f}%" if value < 10 else f"{value:,.0f}%"
+    return f"{value:.1f}%" if value < 9.95 else f"{value:,.0f}%"
 
 
 def digits(value: float, significant: int = 3) -> str:

@@ -127,7 +127,7 @@ def _model(report: ReportData) -> Html:
     aside = (
         tag("p", "Not measured with any other: ", ", ".join(alone), ".", class_="note") if alone and report.edges else None
     )
-    drawn = tag("figure", graph(attributes, report.edges)) if len(attributes) > 1 else None
+    drawn = tag("figure", graph(attributes, report.edges)) if report.edges else None
     return tag("div", words(drawn, tag("div", tag("p", said), aside, _ties(report))), class_="beside")
 
 
@@ -156,7 +156,7 @@ def _ties(report: ReportData) -> Html | None:
 def _columns(report: ReportData) -> Html:
     sure = percent(report.confidence)
     said = (
-        "Bars are the synthetic table. Over them, in dark, lies the range that holds the real count of every value "
+        "Bars are the synthetic table. Over them, outlined, lies the range that holds the real count of every value "
         f"of the column at once, with probability {sure}. Where the range is a thin line, the count is known almost exactly."
     )
     keys = tag(
@@ -184,6 +184,10 @@ def _pairs(report: ReportData) -> Html:
     attributes = [c.name for c in report.columns]
     if len(attributes) < 2:
         return tag("p", "There is one column, so there are no pairs.")
+    if not report.pairs:
+        return tag(
+            "p", "No pair of columns was measured or judged in this run, so nothing bounds how far off any of them is."
+        )
     sure = percent(report.confidence)
     said = (
         "How far off a table of two columns may be: over all of its cells, the distances between real and synthetic counts "
@@ -226,7 +230,7 @@ def _bound_table(rows: Sequence[Sequence[Child]], caption: str) -> Html:
 def _marginals(report: ReportData) -> Html:
     if not report.bounds:
         return tag("p", "No marginal of the workload has a bound.")
-    few = min(MOST_RANKED, (len(report.bounds) + 1) // 2)
+    few = min(MOST_RANKED, max(1, len(report.bounds) // 2))
     peak = report.bounds[-1].share
     best = ranking([_ranked(b) for b in report.bounds[:few]], peak=peak)
     worst = ranking([_ranked(b) for b in reversed(report.bounds[-few:])], peak=peak)

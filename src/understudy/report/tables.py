@@ -39,6 +39,8 @@ def folded(summary: str, body: Child, *, paper: bool = False) -> Html:
 
 def names(clique: Sequence[str]) -> Html:
     """Write a set of columns: age × sex."""
+    if not clique:
+        return words("the number of records")
     parts: list[Child] = []
     for name in clique:
         parts += (
@@ -47,6 +49,14 @@ def names(clique: Sequence[str]) -> Html:
             else [tag("span", name, class_="name")]
         )
     return words(parts)
+
+
+def short(name: str, letters: int) -> str:
+    """Return ``name`` cut in the middle: names of columns often differ at their ends."""
+    if len(name) <= letters:
+        return name
+    tail = (letters - 1) // 2
+    return f"{name[: letters - 1 - tail]}…{name[-tail:]}"
 
 
 def plain_names(clique: Sequence[str]) -> str:

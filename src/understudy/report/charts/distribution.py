@@ -12,6 +12,10 @@ from understudy.report.tables import folded, table
 
 MOST_ROWS = 12
 """Horizontal bars shown for values without an order; the rest are in the table."""
+BETWEEN = " to "
+"""What the name of a bin has between its ends."""
+MOST_LETTERS = 36
+"""Of the names below a histogram; with more, the one in the middle is left out."""
 MOST_ORDERED_ROWS = 12
 """Ordered values beyond this become a histogram."""
 
@@ -33,7 +37,9 @@ def distribution(column: ColumnView, labels: Labels = BAND) -> Html:
     """Return a figure: the chart, and the same as a table."""
     total = max(sum(v.synthetic for v in column.values), 1e-9)
     drawn = _histogram(column) if _is_histogram(column) else _rows(column, total)
-    chart = tag("div", drawn, class_="chart", role="img", aria_label=_described(column, total, labels))
+    longest = min(max((len(v.label) for v in column.values), default=1), 40)
+    said = _described(column, total, labels)
+    chart = tag("div", drawn, class_="chart", role="img", aria_label=said, style=f"--letters:{longest}")
     return words(chart, _as_table(column, total, labels))
 
 
@@ -48,14 +54,14 @@ def _described(column: ColumnView, total: float, labels: Labels) -> str:
     return f"Distribution of {column.name}. Most common: {most}.{over} The table below has every value."
 
 
-def _peak(column: ColumnView) -> float:
-    return max([*(v.synthetic for v in column.values), *(v.upper or 0.0 for v in column.values), 1e-9])
+def _peak(values: Sequence[Value]) -> float:
+    return max([*(v.synthetic for v in values), *(v.upper or 0.0 for v in values), 1e-9])
 
 
 def _rows(column: ColumnView, total: float) -> Html:
     shown = column.values if column.ordered else _largest(column.values)
     rest = [v for v in column.values if v not in shown]
-    peak = _peak(column)
+    peak = _peak(column.values)
     more = f"{plural(len(rest), 'more value')}: {percent(sum(v.synthetic for v in rest) / total)}"
     return words((_row(v, total, peak) for v in shown), tag("p", more, class_="more") if rest else None)
 
@@ -95,7 +101,7 @@ def _at(value: float, peak: float) -> str:
 def _histogram(column: ColumnView) -> Html:
     bars = [v for v in column.values if v.ordinary]
     special = [v for v in column.values if not v.ordinary]
-    peak, total = _peak(column), max(sum(v.synthetic for v in column.values), 1e-9)
+    peak, total = _peak(bars), max(sum(v.synthetic for v in column.values), 1e-9)
     drawing = tag(
         "svg",
         (_bar(i, v, peak) for i, v in enumerate(bars)),
@@ -108,7 +114,7 @@ def _histogram(column: ColumnView) -> Html:
     return words(
         tag("div", highest, drawing, class_="histogram"),
         _axis(bars),
-        (_row(v, total, peak) for v in special),
+        (_row(v, total, _peak(column.values)) for v in special),
     )
 
 
@@ -131,10 +137,11 @@ def _y(value: float | None, peak: float) -> str:
 
 
 def _axis(bars: Sequence[Value]) -> Html:
-    """Name the first and the last bar, and the middle one where there is room; letters must not shrink with the drawing."""
-    ends = {0, len(bars) - 1}
-    places = sorted(ends if len(bars[0].label + bars[-1].label) > 24 else ends | {len(bars) // 2})
-    return tag("p", (tag("span", bars[i].label) for i in places), class_="axis")
+    """Name where the bars begin, their middle and where they end; letters must not shrink with the drawing."""
+    first, last = bars[0].label.split(BETWEEN)[0], bars[-1].label.split(BETWEEN)[-1]
+    middle = bars[len(bars) // 2].label.split(BETWEEN)[0]
+    shown = [first, middle, last] if len(first + middle + last) <= MOST_LETTERS else [first, last]
+    return tag("p", (tag("span", name) for name in shown), class_="axis")
 
 
 def _as_table(column: ColumnView, total: float, labels: Labels) -> Html:

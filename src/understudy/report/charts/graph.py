@@ -10,12 +10,13 @@ import numpy as np
 from understudy.report.data import Edge
 from understudy.report.markup import Html, tag
 from understudy.report.numbers import plural
+from understudy.report.tables import short
 
 RADIUS = 108.0
 LABEL = 16
 """Characters of a column's name that fit."""
-HALF = 224.0
-"""Half the width of the drawing: the circle and a name beside it."""
+WIDE = 0.64
+"""Width of a letter over its height, in a wide font."""
 MOST_SORTED = 64
 """More columns than this stay in their own order on the circle."""
 
@@ -26,12 +27,13 @@ def graph(attributes: Sequence[str], edges: Sequence[Edge]) -> Html:
     angle = {name: 2 * pi * i / len(order) - pi / 2 for i, name in enumerate(order)}
     tied = {name for edge in edges for name in edge.pair}
     size = 12.5 if len(order) <= 28 else 340 / len(order)
+    half = RADIUS + 12 + WIDE * size * max(len(short(name, LABEL)) for name in order)
     said = f"Dependence graph: {plural(len(attributes), 'column')}, {plural(len(edges), 'pair')} measured together."
     return tag(
         "svg",
         (_line(edge, angle) for edge in sorted(edges, key=lambda e: (e.strength, e.pair))),
         (_node(name, angle[name], name in tied) for name in order),
-        viewBox=f"{-HALF:g} {-HALF:g} {2 * HALF:g} {2 * HALF:g}",
+        viewBox=f"{-half:.0f} {-half:.0f} {2 * half:.0f} {2 * half:.0f}",
         role="img",
         aria_label=f"{said} The table has them all.",
         class_="graph",
@@ -82,14 +84,13 @@ def _node(name: str, angle: float, tied: bool) -> Html:
     left = cos(angle) < -1e-9
     turn = degrees(angle) + (180 if left else 0)
     at, up = _point(angle, RADIUS + 9)
-    short = name if len(name) <= LABEL else name[: LABEL - 1] + "…"
     return tag(
         "g",
         tag("title", name),
         tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.6"),
         tag(
             "text",
-            short,
+            short(name, LABEL),
             transform=f"translate({at:.1f} {up:.1f}) rotate({turn:.1f})",
             text_anchor="end" if left else "start",
             dy="0.35em",

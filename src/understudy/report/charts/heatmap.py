@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from understudy.report.markup import Html, tag, words
 from understudy.report.numbers import data, percent
-from understudy.report.tables import plain_names
+from understudy.report.tables import plain_names, short
 
 STEPS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Where the colour changes. Fixed, so that one report can be compared with another."""
+
+LETTERS = 16
+"""Of a column's name."""
 
 Pair = tuple[str, ...]
 
@@ -51,8 +54,15 @@ def _density(columns: int) -> str:
 def _row(attributes: Sequence[str], position: int, cells: Mapping[Pair, Cell], none: str) -> Html:
     name = attributes[position]
     before = (_cell(cells.get((other, name)), (other, name), none) for other in attributes[:position])
-    label = tag("th", tag("span", name), scope="row", colspan=len(attributes) - position, title=name)
+    label = tag("th", _label(name), scope="row", colspan=len(attributes) - position, title=name)
     return tag("tr", before, label)
+
+
+def _label(name: str) -> Html:
+    cut = short(name, LETTERS)
+    if cut == name:
+        return tag("span", name)
+    return words(tag("span", cut, aria_hidden="true"), tag("span", name, class_="unseen"))
 
 
 def _cell(cell: Cell | None, pair: Pair, none: str) -> Html:
