@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from time import monotonic
 from typing import Literal
 
@@ -30,7 +31,7 @@ from understudy.mechanism.events import (
 )
 from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
 from understudy.mechanism.schedule import Step
-from understudy.model import Fit, Model, Observation, fit
+from understudy.model import CLOSER, Fit, Model, Observation, fit
 from understudy.privacy import Candidate, Door, Measurement, Selection
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
@@ -64,6 +65,7 @@ class Session:
         self.fit: Fit | None = None
         self._tell: OnEvent = on_event or (lambda event: None)
         self._estimator: Estimator = estimator or fit
+        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER)
         self._clock = clock
         self._began = clock()
         self._charges_before = len(door.filter.charges)
@@ -134,12 +136,15 @@ class Session:
 
     def estimate(self, round_index: int) -> Model:
         """Fit a model to everything measured so far, starting from the last one."""
+        return self._fit(round_index, self._estimator)
+
+    def _fit(self, round_index: int, estimator: Estimator) -> Model:
         began = self._clock()
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION)) for m in self.measurements
         ]
-        self.fit = self._estimator(self.domain, observations, zeros=self.zeros, start=start)
+        self.fit = estimator(self.domain, observations, zeros=self.zeros, start=start)
         model, seconds = self.fit.model, self._clock() - began
         self.tell(Estimated(round_index, model.size, self.fit.iterations, self.fit.loss, str(self.fit.reason), seconds))
         return model
@@ -151,7 +156,9 @@ class Session:
         most_rounds: int = 0,
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
     ) -> Outcome:
-        """Close the record."""
+        """Close the record; the model that is handed out is fitted once more, closer than a round needs."""
+        if self.fit is not None:
+            self._fit(len(self.rounds), self._refiner)
         model = None if self.fit is None else self.fit.model
         size = 0 if model is None else model.size
         self.tell(Finished(self.name, len(self.rounds), float(self.spent), size, ended, self.seconds))

@@ -5,11 +5,12 @@ from understudy.model.evidence import Forbidden
 from understudy.model.generation import Distance, rounding_distance
 from understudy.model.model import Model, Zeros
 from understudy.model.observation import MatrixQuery, Observation, Query
-from understudy.model.solvers import Dual, MirrorDescent, Solver
+from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
 from understudy.model.tree import JunctionTree, junction_tree, tree_size, tree_sizes_with
 
 __all__ = [
+    "CLOSER",
     "Distance",
     "Dual",
     "Fit",

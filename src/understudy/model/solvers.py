@@ -106,7 +106,7 @@ class Dual:
 
     smoothing: float = 0.3
     """The pull of a typical answer, as a part of its standard deviation or of √total / 6, whichever is less."""
-    tolerance: float = 3e-3
+    tolerance: float = 1e-2
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
 
@@ -173,6 +173,10 @@ class Dual:
         if bend <= 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             return state.memory
         return (*state.memory, (s, y, 1.0 / bend))[-self.memory :]
+
+
+CLOSER = Dual(smoothing=0.1, tolerance=3e-3)
+"""For a model that is kept: measured to be a little more accurate than the default, at several times the cost."""
 
 
 @dataclass(frozen=True)
