@@ -118,12 +118,14 @@ class Bars:
         self.rows: list[dict[str, Any]] = []
 
     def check(self, what: str, value: float, most: float, unit: str) -> None:
+        """Note a value and what it may be at most."""
         self.rows.append({"bar": what, "value": value, "most": most, "unit": unit, "kept": value <= most})
         mark = "kept  " if value <= most else "MISSED"
         print(f"  {mark} {what}: {value:.3g} {unit} (at most {most:.3g})", flush=True)
 
     @property
     def kept(self) -> bool:
+        """Whether all bars were kept."""
         return all(row["kept"] for row in self.rows)
 
 

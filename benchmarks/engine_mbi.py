@@ -13,6 +13,7 @@ jax.config.update("jax_enable_x64", True)
 
 import mbi  # noqa: E402
 import numpy as np  # noqa: E402
+
 import reference_sets  # noqa: E402
 
 
