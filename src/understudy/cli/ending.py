@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from understudy.errors import InternalError, UserError
+from understudy.schema import SchemaFileError
 
 DEBUG = "UNDERSTUDY_DEBUG"
 SPENDING = ("synthesize",)
@@ -62,6 +63,10 @@ class Commands(click.Group):
             raise Faulty(_lines(ctx, _bug(error), error)) from error
 
 
+def _more(error: BaseException, more: int) -> str:
+    return f"(and {more} more{': see understudy schema show' if isinstance(error, SchemaFileError) else ''})"
+
+
 def _usage(ctx: click.Context, error: click.UsageError) -> str:
     where = ctx.command_path if error.ctx is None else error.ctx.command_path
     return _lines(ctx, f"Error: {error.format_message()} See {where} --help.", error)
@@ -77,12 +82,14 @@ def _bug(error: Exception) -> str:
 
 
 def _lines(ctx: click.Context, message: str, error: BaseException) -> str:
-    """Return at most three lines: the message, cut short, and what was spent."""
+    """Return at most three lines: the message, cut short, and what was spent. Schema commands list every problem."""
+    if ctx.invoked_subcommand == "schema":
+        return message
     lines = [line for line in message.splitlines() if line.strip()]
     notes = list(getattr(error, "__notes__", []))
     if not notes and ctx.invoked_subcommand in SPENDING and "othing was spent" not in message:
         notes = ["Nothing was spent."]
     room = 3 - len(notes[:1])
     if len(lines) > room:
-        lines = [*lines[: room - 1], f"{lines[room - 1]} (and {len(lines) - room} more)"]
+        lines = [*lines[: room - 1], f"{lines[room - 1]} {_more(error, len(lines) - room)}"]
     return "\n".join([*lines, *notes[:1]])
