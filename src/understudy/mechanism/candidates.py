@@ -17,7 +17,7 @@ from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
-RANKING: Literal["single", "double"] = "double"
+RANKING: Literal["single", "double"] = "single"
 """The precision of the marginals that candidates are judged by; bounds compute them again in the same."""
 
 
