@@ -9,10 +9,10 @@ from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import ErrorView, EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, percent, plural
-from understudy.report.page import Section, Warning_, facts, page
+from understudy.report.page import Section, Mark, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
-INTERNAL = Warning_("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")
+INTERNAL = Mark("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")
 MOST_RANKED = 6
 MOST_LISTED = 400
 
@@ -62,7 +62,7 @@ def _held(evaluation: EvaluationData) -> str:
 def _summary(evaluation: EvaluationData) -> Html:
     error = (
         f"On average over the workload ({evaluation.workload}), the distances between real and synthetic counts add up to "
-        f"{percent(evaluation.error)} of the records. 0% is perfect; a misplaced record counts twice, so 200% is the worst."
+        f"{percent(evaluation.error)} of the records. 0% is perfect, about 200% the worst: a misplaced record counts twice."
     )
     bounds = (
         f"Of {plural(evaluation.compared, 'marginal')} compared, {count(evaluation.bounded)} have a bound in the release, "

@@ -29,14 +29,14 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Warning_:
+class Mark:
     """What must be seen on every screen and every printed page."""
 
     short: str
     text: str
 
 
-def page(*, title: str, header: Child, sections: Sequence[Section], footer: Child, warning: Warning_ | None = None) -> str:
+def page(*, title: str, header: Child, sections: Sequence[Section], footer: Child, warning: Mark | None = None) -> str:
     """Return the whole file."""
     head = tag(
         "head",
@@ -59,7 +59,7 @@ def page(*, title: str, header: Child, sections: Sequence[Section], footer: Chil
     return "<!DOCTYPE html>\n" + tag("html", "\n", head, "\n", body, "\n", lang="en") + "\n"
 
 
-def _banner(warning: Warning_ | None) -> Html | None:
+def _banner(warning: Mark | None) -> Html | None:
     if warning is None:
         return None
     watermark = tag("div", warning.short, class_="watermark", aria_hidden="true")
@@ -77,7 +77,7 @@ def _section(section: Section) -> Html:
     return words("\n", tag("section", heading, section.body, id=section.id, aria_labelledby=f"{section.id}-title"))
 
 
-def _style(warning: Warning_ | None) -> Html:
+def _style(warning: Mark | None) -> Html:
     sheet = files("understudy.report").joinpath("style.css").read_text(encoding="utf-8")
     if warning is not None:  # a margin box is repeated on every sheet of paper
         sheet += f'@page {{ @top-center {{ content: "{warning.short}"; color: #8f1020; font: bold 11pt sans-serif; }} }}\n'

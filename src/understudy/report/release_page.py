@@ -16,7 +16,7 @@ from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import BoundView, ColumnView, ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, percent, plural, size
-from understudy.report.page import Section, Warning_, facts, page
+from understudy.report.page import Section, Mark, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
 MOST_RANKED = 6
@@ -36,7 +36,7 @@ def render(report: ReportData) -> str:
         Section("limits", "What not to use this table for", "Limits", say.limits(report)),
         Section("making", "How it was made", "Making", _making(report)),
     ]
-    warning = None if report.private else Warning_("NOT PRIVATE", _capital(report.notice.removeprefix("NOT PRIVATE: ")))
+    warning = None if report.private else Mark("NOT PRIVATE", _capital(report.notice.removeprefix("NOT PRIVATE: ")))
     return page(
         title=f"{report.title}: report on a synthetic table",
         header=_header(report),
@@ -80,8 +80,12 @@ def _budget(report: ReportData) -> Html:
             tag("h3", "Round by round"),
             tag(
                 "p",
-                "Each round chooses one combination of columns, then measures it. "
-                "A later round costs more where earlier ones learned little.",
+                "Each round chooses one combination of columns, then measures it."
+                + (
+                    " When a round learns little, the next ones spend more."
+                    if any(r.annealed for r in report.rounds)
+                    else ""
+                ),
             ),
             columns,
             folded(f"All {plural(len(report.rounds), 'round')}, as a table", _rounds(report), paper=True),
@@ -192,7 +196,7 @@ def _pairs(report: ReportData) -> Html:
     said = (
         "How far off a table of two columns may be: over all of its cells, the distances between real and synthetic counts "
         f"add up to at most this share of the records, with probability {sure}. A record in the wrong cell counts twice, "
-        "so 200% is the worst there is."
+        "so about 200% is the worst there is."
     )
     cells = {b.clique: Cell(b.share, f"{plain_names(b.clique)}: {_described(b)}", b.measured) for b in report.pairs}
     missing = len(cells) < len(attributes) * (len(attributes) - 1) // 2

@@ -37,7 +37,7 @@ def graph(attributes: Sequence[str], edges: Sequence[Edge]) -> Html:
         role="img",
         aria_label=f"{said} The table has them all.",
         class_="graph",
-        style=f"font-size:{size:.3g}px",
+        style=f"font-size:{size:.3g}px;max-width:min(34rem,{2.7 * half:.0f}px)",
     )
 
 
