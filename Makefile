@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-oracle clean
+.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -36,9 +36,29 @@ check: $(VENV)/.check  ## formatter, linter, strict types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0
+test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it beside)
 	$(BIN)/pip install --quiet --group oracle
 	$(BIN)/python -m pytest -m oracle
 
+test-browser: $(VENV)/.test  ## look at the pages in a real browser (needs Chromium)
+	$(BIN)/pip install --quiet --group browser
+	$(BIN)/python -m pytest -m browser
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group bench
+	@touch $@
+
+bench-counting: $(VENV)/.installed  ## count all 3-way marginals beside mbi 2.0
+	$(BIN)/python benchmarks/counting.py
+
+bench-engine: $(VENV)/.installed  ## fit, query and generate beside mbi 2.0
+	$(BIN)/python benchmarks/engine.py
+
+bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
+	$(BIN)/python benchmarks/scaling.py
+
+bench-aim: $(VENV)/.installed  ## AIM on real tables: accuracy, time, bounds (resumable)
+	$(BIN)/python benchmarks/aim.py
+
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-mbi .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from aim import ABOUT, EQUAL, FASTER, PAPER_FIRE, PAPER_FIRE_ZEROS, PAPER_RATIOS, SECONDS, TARGETS
 
 Cells = dict[str, dict[str, Any]]
@@ -27,9 +28,9 @@ def summarise(cells: Cells, page: Path) -> int:
     some = next(iter(cells.values()))
     head = f"""# Accuracy and speed of AIM
 
-Written by `make bench-aim` from `benchmarks/results/aim.jsonl`; cells run between {stamps[0]} and {stamps[-1]} on
-{some["cores"]} cores, Python {some["python"]}. All-3way workload, δ = 1e-9, 80 MB, the paper's defaults, seeded noise. Error is
-the paper's Definition "Workload Error", of the synthetic table unless said.
+Written by `make bench-aim` from `benchmarks/results/aim.jsonl`; cells run between {stamps[0]} and {stamps[-1]}
+on {some["cores"]} cores, Python {some["python"]}. All-3way workload, δ = 1e-9, 80 MB, the paper's defaults, seeded noise.
+Error is the paper's Definition "Workload Error", of the synthetic table unless said.
 
 ## Where ours is worse, or a bar is missed
 
@@ -76,14 +77,14 @@ def fire(cells: Cells, missed: list[str]) -> str:
         forbidden = sum(z["generated_forbidden"] for z in zeros)
         if forbidden:
             missed.append(f"fire, ε = {epsilon:g}: {forbidden} forbidden combinations were generated")
-        rows.append(
-            f"| {epsilon:g} | {error:.4f} | {paper} | {len(runs)} | {with_zeros} | {PAPER_FIRE_ZEROS[epsilon]} | {forbidden} |"
-        )
+        ours, theirs = f"{error:.4f} | {paper} | {len(runs)}", f"{PAPER_FIRE_ZEROS[epsilon]} | {forbidden}"
+        rows.append(f"| {epsilon:g} | {ours} | {with_zeros} | {theirs} |")
     return "\n".join(
         [
             "## Fire, beside the paper's structural-zeros table\n",
-            "The impossible combinations are the empty cells of the nine pairs of attributes with the most empty cells, read off",
-            "the table: for evaluation only, because that is not private. The paper used 2,696 of them in nine pairs of its own choice.\n",
+            "The impossible combinations are the empty cells of the nine pairs of attributes with the most empty cells,",
+            "read off the table: for evaluation only, because that is not private. The paper used 2,696 of them, in nine",
+            "pairs of its own choice.\n",
             "| ε | ours | paper | runs | ours with zeros | paper with zeros | forbidden combinations generated |",
             "|---:|---:|---:|---:|---:|---:|---:|",
             *rows,
