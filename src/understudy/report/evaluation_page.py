@@ -9,7 +9,7 @@ from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import ErrorView, EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, percent, plural
-from understudy.report.page import Section, Mark, facts, page
+from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
 INTERNAL = Mark("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")

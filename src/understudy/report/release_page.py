@@ -16,7 +16,7 @@ from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import BoundView, ColumnView, ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, percent, plural, size
-from understudy.report.page import Section, Mark, facts, page
+from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
 MOST_RANKED = 6
