@@ -148,8 +148,10 @@ def test_more_steps_never_lose(problem: tuple[Domain, list[Observation]]) -> Non
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(losses))
 
 
-def consistent(domain: Domain, cliques: list[Clique]) -> tuple[list[Observation], NDArray[np.float64]]:
-    truth = np.random.default_rng(3).dirichlet(np.ones(domain.cells())) * 500
+def consistent(
+    domain: Domain, cliques: list[Clique], concentration: float = 1.0
+) -> tuple[list[Observation], NDArray[np.float64]]:
+    truth = np.random.default_rng(3).dirichlet(np.full(domain.cells(), concentration)) * 500
     return [Observation(c, (projection(domain, c) @ truth).reshape(domain.shape(c)), 0.1) for c in cliques], truth
 
 
@@ -189,16 +191,19 @@ def test_the_total_is_the_best_guess_from_all_marginals() -> None:
     assert fit(Domain.of({"a": 2, "b": 4}), observations, total=70.0).model.total == 70.0
 
 
-def test_a_warm_start_saves_steps_across_a_changed_tree() -> None:
+def test_a_warm_start_is_ahead_across_a_changed_tree() -> None:
+    """A clique more closes a cycle and changes the tree; the old potentials still save most of the way."""
     domain = Domain.of(dict.fromkeys("abcde", 5))
-    observations, _ = consistent(domain, [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
-    noisy = [Observation(o.clique, o.values + np.random.default_rng(1).normal(size=(5, 5)), 1.0) for o in observations]
-    first = fit(domain, noisy[:3])
-    cold = fit(domain, noisy)
-    warm = fit(domain, noisy, start=first.model)
-    assert warm.iterations < cold.iterations
-    assert warm.loss == pytest.approx(cold.loss, rel=0.05, abs=0.5)
-    assert fit(domain, noisy, start=cold.model).iterations <= 1
+    observations, _ = consistent(domain, [*pairwise("abcde"), ("a", "e")], concentration=0.01)
+    rng = np.random.default_rng(1)
+    noisy = [Observation(o.clique, o.values + rng.normal(size=(5, 5)), 1.0) for o in observations]
+    solver = Dual(smoothing=0.1, tolerance=1e-5)
+    first = fit(domain, noisy[:4], solver=solver)
+    cold, warm = (fit(domain, noisy, start=s, solver=solver, max_iterations=2) for s in (None, first.model))
+    assert warm.loss < 0.5 * cold.loss
+    cold, warm = (fit(domain, noisy, start=s, solver=solver) for s in (None, first.model))
+    assert warm.loss == pytest.approx(cold.loss, rel=0.02, abs=0.1)
+    assert fit(domain, noisy, start=cold.model, solver=solver).iterations == 0
 
 
 def test_the_result_says_how_it_ended() -> None:
