@@ -217,12 +217,13 @@ class Clock:
 
 
 def test_a_time_limit_ends_the_run_with_the_whole_budget(make_door: MakeDoor) -> None:
-    door = make_door(rho=2)
-    free = mechanism("aim").run(make_door(rho=2), TWO_WAY, clock=Clock())
-    hurried = mechanism("aim", time_limit=30.0).run(door, TWO_WAY, clock=Clock())
-    assert len(hurried.rounds) < len(free.rounds)
+    door = make_door(rho=8)
+    free = mechanism("aim").run(make_door(rho=8), TWO_WAY, clock=Clock())
+    limit = 0.7 * free.seconds
+    hurried = mechanism("aim", time_limit=limit).run(door, TWO_WAY, clock=Clock())
+    assert 1 < len(hurried.rounds) < len(free.rounds)
     assert (free.ended, hurried.ended) == ("budget", "time")
-    assert hurried.seconds <= 30
+    assert hurried.seconds <= limit
     assert float(door.filter.remaining / door.filter.rho) < 1e-15
     assert hurried.rounds[-1].final
 
