@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import monotonic
 from typing import Literal
 
@@ -161,10 +162,12 @@ class _Pace:
 
     def __init__(self, session: Session, config: AimConfig) -> None:
         self._session, self._limit = session, config.time_limit
-        self._start = session.seconds
+        self._looks = [0.0]
 
     def is_last(self) -> bool:
+        """Ask once a round, before it begins."""
         if self._limit is None:
             return False
-        recent = [r.seconds for r in self._session.rounds[-2:]] or [self._start]
-        return self._session.seconds + 2 * 1.5 * max(recent) > self._limit
+        self._looks.append(self._session.seconds)
+        longest = max(b - a for a, b in pairwise(self._looks[-3:]))
+        return self._looks[-1] + 2 * 1.5 * longest > self._limit
