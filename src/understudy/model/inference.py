@@ -52,6 +52,8 @@ class Network:
     """
 
     def __init__(self, domain: Domain, cliques: Sequence[Clique]) -> None:
+        if not len(domain):
+            raise SchemaError("A model needs at least one attribute; the schema declares none.")
         self.domain = domain
         self.cliques = _cover(domain, cliques)
         self.tree: JunctionTree = junction_tree(domain, self.cliques)

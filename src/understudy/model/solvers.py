@@ -40,6 +40,17 @@ class Problem:
         return float(residual @ residual) / 2
 
     @cached_property
+    def movable(self) -> Flat:
+        """1 for each answer that the potentials can change, 0 for one that is the same in every possible table."""
+        at_rest = self.evaluate(np.zeros(self.layout.values.size)).answers / self.total
+        moving = np.ones(at_rest.size)
+        for o, start, end in zip(self.layout.observations, self.layout.bounds, self.layout.bounds[1:], strict=False):
+            if o.query is None:
+                part = at_rest[start:end]
+                moving[start:end] = (part > 0) & (part < 1 - 1e-12)
+        return moving
+
+    @cached_property
     def typical_sigma(self) -> float:
         """The geometric mean of the observations' standard deviations."""
         return float(np.exp(np.mean([np.log(o.sigma) for o in self.layout.observations])))
@@ -141,13 +152,13 @@ class Dual:
         """Return τσ² for each answer."""
         typical = problem.typical_sigma
         pull = self.smoothing * min(typical, problem.total**0.5 / 6)
-        return pull * (problem.layout.sigma / typical) ** 2
+        return np.asarray(pull * (problem.layout.sigma / typical) ** 2)
 
     def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
         layout, theta = problem.layout, point.parameters
         pull = self._pull(problem) * theta
         value = problem.total * point.beliefs.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
-        return value, point.answers - layout.values + pull
+        return value, (point.answers - layout.values + pull) * problem.movable
 
     def _direction(self, problem: Problem, state: DualState) -> Flat:
         """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ²."""
