@@ -22,10 +22,10 @@ ROOMS = [
     "uncertainty",
     "release",
     "report",
-    "planning",
     "progress",
     "spending",
     "synthesize",
+    "planning",
     "evaluate",
     "cli",
 ]

@@ -72,9 +72,7 @@ def test_parse_names_and_files(tmp_path) -> None:  # type: ignore[no-untyped-def
     assert Workload.parse("target:b", ABCD) == Workload.target(ABCD, "b")
     assert Workload.parse("skewed:3", ABCD) == Workload.skewed(ABCD, 3)
     listed = Workload.of(ABCD, [(["a", "b"], 2), (["c"], 1)])
-    (tmp_path / "w.toml").write_text(
-        '[[query]]\nattributes = ["a", "b"]\nweight = 2\n[[query]]\nattributes = ["c"]\n'
-    )
+    (tmp_path / "w.toml").write_text('[[query]]\nattributes = ["a", "b"]\nweight = 2\n[[query]]\nattributes = ["c"]\n')
     assert Workload.parse(str(tmp_path / "w.toml"), ABCD) == listed
     (tmp_path / "w.json").write_text(json.dumps(listed.describe()))
     assert Workload.parse(str(tmp_path / "w.json"), ABCD) == listed

@@ -12,8 +12,8 @@ UnderstudyError
 └── InternalError         a promise of our own was broken: a bug, please report it
 """
 
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class UnderstudyError(Exception):
