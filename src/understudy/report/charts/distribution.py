@@ -37,7 +37,8 @@ def distribution(column: ColumnView, labels: Labels = BAND) -> Html:
     """Return a figure: the chart, and the same as a table."""
     total = max(sum(v.synthetic for v in column.values), 1e-9)
     drawn = _histogram(column) if _is_histogram(column) else _rows(column, total)
-    longest = min(max((len(v.label) for v in column.values), default=1), 40)
+    in_rows = [len(v.label) for v in column.values if not (v.ordinary and _is_histogram(column))]
+    longest = min(max(in_rows, default=1), 40)
     said = _described(column, total, labels)
     chart = tag("div", drawn, class_="chart", role="img", aria_label=said, style=f"--letters:{longest}")
     return words(chart, _as_table(column, total, labels))
