@@ -11,11 +11,6 @@ from understudy.release import Release
 from .releases_made import codes, make, nasty
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker."""
-    config.addinivalue_line("markers", "browser: drives a real browser; skips where there is none")
-
-
 @pytest.fixture(scope="session")
 def people() -> Release:
     """The bundled example, as a real (secure) release."""
