@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from rich.console import Console
 
 import understudy
 from release_tables import quick, schema, table
 from understudy.domain import Clique
 from understudy.errors import BudgetError, FormatError, SchemaError, SourceError, UserError, WorkloadError
 from understudy.mechanism import Event, Failed, Finished
+from understudy.progress import Display
 from understudy.quantities import parse_size, parse_time, show_size, show_time
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
@@ -142,6 +145,28 @@ def test_events_are_told_and_nothing_is_shown_without_a_terminal(capfd: pytest.C
     assert isinstance(told[-1], Finished)
     understudy.synthesize(table(50), schema(), epsilon=1, workload="all-1way", seed=0)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_rounds_budget_size_and_time_left() -> None:
+    screen, clock, lines = io.StringIO(), iter(range(10_000)), []
+    with Display(Console(file=screen, force_terminal=True, width=120), clock=lambda: float(next(clock))) as display:
+
+        def follow(event: Event) -> None:
+            display(event)
+            lines.append((display.share, display.line()))
+
+        quick(table(100), mechanism="aim", progress=follow)
+    shares = [share for share, _ in lines]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    for part in ("round 3", "budget 5", "model", "left"):
+        assert any(part in line for _, line in lines), part
+    assert "drawing the table" in screen.getvalue()
+
+
+def test_a_run_that_time_ended_says_so_on_its_card() -> None:
+    assert "time limit" in quick(table(100), mechanism="aim", workload="all-2way", time_limit=0).card
+    assert "time limit" not in quick(table(100)).card
 
 
 class Stop(Exception):

@@ -68,6 +68,9 @@ def _posterior(epsilon: float) -> float:
 
 def _assumptions(record: Record) -> str:
     rows = "add or remove" if record.privacy.unit == "add_remove" else "replace"
+    timed = " A time limit ended this run, so its number of rounds depends on how long it took." * (
+        record.mechanism.ended == "time"
+    )
     return f"""## Under which assumptions
 
 1. A person is one row. Where a person has several rows, the promise is for each row, and is weaker for the person: for
@@ -76,7 +79,7 @@ def _assumptions(record: Record) -> str:
    protected.
 3. The names and types of the table's columns, the workload, epsilon, delta and all settings are public.
 4. How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the
-   table's owner. No times are in this folder.
+   table's owner. No times are in this folder.{timed}
 5. Neighbouring tables {rows} one row, whatever its values: values outside the schema are counted where the schema says,
    and no row is dropped."""
 
