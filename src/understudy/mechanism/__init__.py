@@ -4,6 +4,7 @@ Everything private is asked of a door; everything here may be released.
 """
 
 from understudy.mechanism.aim import Aim
+from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import MEGABYTE, AimConfig
 from understudy.mechanism.events import (
     Estimated,
@@ -21,7 +22,7 @@ from understudy.mechanism.gaussian import Gaussian
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mwem import mwem
 from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
-from understudy.mechanism.registry import MECHANISMS, Mechanism, mechanism
+from understudy.mechanism.registry import MECHANISMS, mechanism
 
 __all__ = [
     "MECHANISMS",

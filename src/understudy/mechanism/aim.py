@@ -10,59 +10,45 @@ uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from time import monotonic
 from typing import Literal
 
 import numpy as np
 
 from understudy.domain import Clique
 from understudy.errors import BudgetError
+from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, judged, pool, require_capacity
 from understudy.mechanism.config import AimConfig
-from understudy.mechanism.events import OnEvent, RoundStarted
-from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.events import RoundStarted
+from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
 from understudy.mechanism.session import Session
 from understudy.model import Model
-from understudy.privacy import Door, epsilon_for
+from understudy.privacy import epsilon_for
 from understudy.workload import Workload
 
 
 @dataclass(frozen=True)
-class Aim:
+class Aim(Mechanism):
     """The adaptive and iterative mechanism. Its ablations, MWEM+PGM among them, are configurations of it."""
 
     config: AimConfig = field(default_factory=AimConfig)
-    name: str = "aim"
+    title: str = "aim"
+
+    @property
+    def name(self) -> str:
+        """As in the registry."""
+        return self.title
 
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config)]
         return tuple(dict.fromkeys(asked))
 
-    def run(
-        self,
-        door: Door,
-        workload: Workload,
-        *,
-        zeros: Sequence[ZeroCells] = (),
-        on_event: OnEvent | None = None,
-        estimator: Estimator | None = None,
-        clock: Callable[[], float] = monotonic,
-    ) -> Outcome:
-        """Run on the table behind ``door``, spending all that is left of its budget."""
-        session = Session(
-            self.name,
-            door,
-            workload,
-            zeros=zeros if self.config.zeros else (),
-            on_event=on_event,
-            estimator=estimator,
-            clock=clock,
-        )
+    def play(self, session: Session) -> Outcome:
+        """Play Algorithm 1."""
         return algorithm_1(session, self.config)
 
 

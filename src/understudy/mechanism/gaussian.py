@@ -5,23 +5,21 @@ Sees no counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 
 from understudy.domain import Clique
+from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import require_tree
 from understudy.mechanism.config import AimConfig
-from understudy.mechanism.events import OnEvent
-from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
+from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.schedule import allocate
 from understudy.mechanism.session import Session
-from understudy.privacy import Door
 from understudy.workload import Workload
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Mechanism):
     """The baseline without selection. ``modelled`` fits a model to the answers (gaussian+pgm)."""
 
     config: AimConfig = field(default_factory=AimConfig)
@@ -36,28 +34,11 @@ class Gaussian:
         """Return the marginals that a run asks for."""
         return workload.cliques
 
-    def run(
-        self,
-        door: Door,
-        workload: Workload,
-        *,
-        zeros: Sequence[ZeroCells] = (),
-        on_event: OnEvent | None = None,
-        estimator: Estimator | None = None,
-        clock: Callable[[], float] = monotonic,
-    ) -> Outcome:
-        """Run on the table behind ``door``, spending all that is left of its budget."""
-        session = Session(
-            self.name,
-            door,
-            workload,
-            zeros=zeros if self.config.zeros else (),
-            on_event=on_event,
-            estimator=estimator,
-            clock=clock,
-        )
+    def play(self, session: Session) -> Outcome:
+        """Measure every query of the workload at its share, and fit a model where one is wanted."""
+        workload = session.workload
         if self.modelled:
-            require_tree(door.domain, [*workload.cliques, *session.model_cliques], self.config.max_size)
+            require_tree(session.domain, [*workload.cliques, *session.model_cliques], self.config.max_size)
         with session.running():
             measure_all(session, self.config, workload.cliques, shares(workload))
             if self.modelled:

@@ -16,4 +16,4 @@ def mwem(**options: Any) -> Aim:
     takes as known.
     """
     switches = {"initial": "uniform", "candidates": "workload", "criterion": "mwem", "adaptive": False}
-    return Aim(AimConfig.of(**{**switches, **options}), name="mwem")
+    return Aim(AimConfig.of(**{**switches, **options}), title="mwem")

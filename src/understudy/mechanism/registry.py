@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
-from understudy.domain import Clique
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
+from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig
-from understudy.mechanism.events import OnEvent
 from understudy.mechanism.gaussian import Gaussian
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mwem import mwem
-from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
-from understudy.privacy import Door
-from understudy.workload import Workload
-
-
-class Mechanism(Protocol):
-    """Turns a door and a workload into an outcome, spending all that is left of the door's budget."""
-
-    @property
-    def name(self) -> str:
-        """As in the registry."""
-        ...
-
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
-        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
-        ...
-
-    def run(
-        self,
-        door: Door,
-        workload: Workload,
-        *,
-        zeros: Sequence[ZeroCells] = (),
-        on_event: OnEvent | None = None,
-        estimator: Estimator | None = None,
-        clock: Callable[[], float] = ...,
-    ) -> Outcome:
-        """Run the mechanism."""
-        ...
-
 
 MECHANISMS: MappingProxyType[str, Callable[..., Mechanism]] = MappingProxyType(
     {

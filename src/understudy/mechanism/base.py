@@ -1,0 +1,53 @@
+"""What every mechanism is: settings, the marginals it may ask for, and how it plays. ``run`` is the same for all.
+
+Sees no counts: a mechanism holds a door, in a session.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from understudy.domain import Clique
+from understudy.mechanism.config import AimConfig
+from understudy.mechanism.events import OnEvent
+from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
+from understudy.mechanism.session import Session
+from understudy.privacy import Door
+from understudy.workload import Workload
+
+
+class Mechanism(ABC):
+    """Turns a door and a workload into an outcome, spending all that is left of the door's budget."""
+
+    config: AimConfig
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As in the registry."""
+
+    @abstractmethod
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+
+    @abstractmethod
+    def play(self, session: Session) -> Outcome:
+        """Refuse what cannot be done, before any spend; then measure, and close the record."""
+
+    def run(
+        self,
+        door: Door,
+        workload: Workload,
+        *,
+        zeros: Sequence[ZeroCells] = (),
+        on_event: OnEvent | None = None,
+        estimator: Estimator | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> Outcome:
+        """Run on the table behind ``door``, spending all that is left of its budget."""
+        declared = zeros if self.config.zeros else ()
+        return self.play(
+            Session(self.name, door, workload, zeros=declared, on_event=on_event, estimator=estimator, clock=clock)
+        )
