@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim clean
+.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim bench-downstream clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -59,6 +59,9 @@ bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
 
 bench-aim: $(VENV)/.installed  ## AIM on real tables: accuracy, time, bounds (resumable)
 	$(BIN)/python benchmarks/aim.py
+
+bench-downstream: $(VENV)/.bench  ## train on synthetic, test on real
+	$(BIN)/python benchmarks/downstream.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .venv-mbi .pytest_cache .mypy_cache .ruff_cache .hypothesis
