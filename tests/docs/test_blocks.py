@@ -21,6 +21,7 @@ import pytest
 from pyarrow import csv
 
 from docs.blocks import Block, Player, missing_lines, read_blocks
+from test_architecture import ROOMS
 from understudy import example
 
 ROOT = Path(__file__).parents[2]
@@ -116,3 +117,10 @@ def test_a_page_that_tells_something_untrue_is_found(tmp_path: Path) -> None:
     ):
         with pytest.raises(AssertionError):
             Player(tmp_path).play(list(read_blocks(page)))
+
+
+def test_the_house_plan_names_every_room() -> None:
+    """In the order in which rooms may use each other, which is the order of the package's own test."""
+    table = re.findall(r"^\| ((?:`[\w./]+`(?:, )?)+) \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE)
+    named = [name.removesuffix("/").removesuffix(".py") for cell in table for name in re.findall(r"`([\w./]+)`", cell)]
+    assert named == ROOMS
