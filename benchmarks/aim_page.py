@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aim import ABOUT, EQUAL, FASTER, PAPER_FIRE, PAPER_FIRE_ZEROS, PAPER_RATIOS, SECONDS, TARGETS
+from aim import ABOUT, EQUAL, FASTER, PAPER_FIRE, PAPER_FIRE_ZEROS, PAPER_RATIOS, SECONDS, TARGETS, wanted
 
 Cells = dict[str, dict[str, Any]]
 
@@ -23,7 +23,10 @@ def mean(cells: list[dict[str, Any]], key: str) -> float:
 def summarise(cells: Cells, page: Path) -> int:
     missed: list[str] = []
     parts = [accuracy(cells, missed), fire(cells, missed), speed(cells, missed), bound(cells, missed)]
-    worse = "\n".join(f"- {line}" for line in missed) if missed else "Nothing: every bar below is kept."
+    absent = [key for key in (" ".join(cell) for cell in wanted()) if key not in cells]
+    worse = "\n".join(f"- {line}" for line in missed) if missed else "No bar below is missed."
+    if absent:
+        worse += f"\n\nNot run yet, so nothing is claimed of them: {', '.join(absent)}."
     stamps = sorted(cell["when"] for cell in cells.values())
     some = next(iter(cells.values()))
     head = f"""# Accuracy and speed of AIM

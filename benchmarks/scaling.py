@@ -29,7 +29,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "scaling.json"
 PAGE = ROOT / "docs" / "scaling.md"
 FIGURE = ROOT / "docs" / "scaling.svg"
 ITERATIONS = 50
-TREE_SIDES = (7, 10, 13, 16, 20, 25)
+TREE_SIDES = (7, 10, 13, 16, 20, 26)
 ATTRIBUTES = (10, 20, 50, 100, 200, 500)
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
 

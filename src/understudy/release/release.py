@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.errors import UserError
+from understudy.errors import SchemaError, UserError
 from understudy.mechanism import Outcome
 from understudy.model import Model
 from understudy.privacy import Charge, Measurement, Unit
@@ -197,8 +197,14 @@ class Release:
         Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
         """
         rng = rng or np.random.default_rng(secrets.randbits(128))
-        codes = {name: code_of(self.schema[name], value) for name, value in (given or {}).items()}
-        return self.convert(self.schema.decode(self.model.generate(_whole(rows), rng, codes), rng))
+        fixed = given or {}
+        codes = {name: code_of(self.schema[name], value) for name, value in fixed.items()}
+        try:
+            made = self.model.generate(_whole(rows), rng, codes)
+        except SchemaError:
+            values = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+            raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
+        return self.convert(self.schema.decode(made, rng))
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
         """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""

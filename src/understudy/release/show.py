@@ -38,7 +38,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     promise = f"epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g} (zCDP rho = {privacy.rho.value:.6g})"
     how = f"{record.mechanism.name}, {len(record.rounds)} rounds, {len(record.charges)} charges"
     shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds)
-    spread = f", the median {shares[len(shares) // 2]:.2g} and the worst {shares[-1]:.2g} of the rows" if shares else ""
+    spread = f", the median {shares[len(shares) // 2]:.0%} and the worst {shares[-1]:.0%} of the rows" if shares else ""
     return [
         ("privacy", promise if record.private else f"none promised; spent as if {promise}"),
         ("unit", "one row added or removed" if privacy.unit == "add_remove" else "one row replaced"),
