@@ -40,6 +40,10 @@ LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
 
+LAST_STEPS = 600
+"""The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
+
+
 class Session:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began."""
 
@@ -65,7 +69,7 @@ class Session:
         self.fit: Fit | None = None
         self._tell: OnEvent = on_event or (lambda event: None)
         self._estimator: Estimator = estimator or fit
-        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER)
+        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock = clock
         self._began = clock()
         self._charges_before = len(door.filter.charges)

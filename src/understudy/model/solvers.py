@@ -117,7 +117,7 @@ class Dual:
 
     smoothing: float = 0.3
     """The pull of a typical answer, as a part of its standard deviation or of √total / 6, whichever is less."""
-    tolerance: float = 1e-2
+    tolerance: float = 3e-3
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
 
@@ -186,8 +186,8 @@ class Dual:
         return (*state.memory, (s, y, 1.0 / bend))[-self.memory :]
 
 
-CLOSER = Dual(smoothing=0.1, tolerance=2e-2)
-"""For a model that is kept: less smoothing is a little more accurate, and a closer optimum of it is not."""
+CLOSER = Dual(smoothing=0.1)
+"""For a model that is kept: less smoothing is a little more accurate, and takes more steps."""
 
 
 @dataclass(frozen=True)
