@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -24,12 +25,14 @@ import numpy as np
 import reference_sets
 from reference_sets import ROOT
 from understudy.domain import Domain
-from understudy.model import Fit, Observation, fit
+from understudy.model import Dual, Fit, Observation, fit
 
 PEER = ROOT / ".venv-mbi"
 RESULTS = ROOT / "benchmarks" / "results" / "engine.json"
 STEPS = {"adult": [1_000, 10_000], "salary": [1_000, 5_000], "fire": [1_000]}
 FIRE_LOSS = 9_400.0
+REACHING = Dual(smoothing=0.05, tolerance=1e-3)
+"""Close enough to the optimum for every target below; a fit stops as soon as its target is reached."""
 ABOUT = 1.2
 """What "about" allows in a bar stated in seconds."""
 
@@ -41,16 +44,21 @@ def observations(name: str) -> tuple[Domain, list[Observation]]:
 
 
 def fitted(name: str, target: float = 0.0) -> Fit:
+    """Fit as usual; where that ends above the target, go on from there with less smoothing."""
     domain, given = observations(name)
-    return fit(domain, given, target_loss=target)
+    done = fit(domain, given, target_loss=target)
+    if done.loss <= target or not target:
+        return done
+    more = fit(domain, given, target_loss=target, start=done.model, solver=REACHING)
+    return replace(more, seconds=done.seconds + more.seconds, iterations=done.iterations + more.iterations)
 
 
 def job_reach(name: str, target: str) -> dict[str, Any]:
-    """Time to a loss, from nothing: the best of three, and the peak memory of the process."""
+    """Time to a loss, from nothing (infinite when it is not reached): the best of three, and the peak memory."""
     fits = [fitted(name, float(target)) for _ in range(3)]
     best = min(fits, key=lambda f: f.seconds)
     return {
-        "seconds": best.seconds,
+        "seconds": best.seconds if best.loss <= float(target) else float("inf"),
         "loss": best.loss,
         "iterations": best.iterations,
         "reason": best.reason,
@@ -157,10 +165,9 @@ def compare(name: str, bars: Bars) -> dict[str, Any]:
     )
     if name == "fire":
         mine["deep"] = ours("reach", name, FIRE_LOSS)
-        reached = mine["deep"]["loss"] <= FIRE_LOSS
         bars.check(
             "fire: a loss of 9,400",
-            mine["deep"]["seconds"] / short["seconds"] if reached else float("inf"),
+            mine["deep"]["seconds"] / short["seconds"],
             1 / 10,
             "of its time",
         )
