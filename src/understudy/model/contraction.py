@@ -8,7 +8,7 @@ This module plans; ``inference`` runs the plan, and is the only place that touch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -80,9 +80,9 @@ class Plan:
         return tuple(self.sizes[i] for i in self.scopes[node])
 
 
-def plan(sizes: Sequence[int], leaves: Sequence[Scope], order: Sequence[int], keep: frozenset[int] = frozenset()) -> Plan:
-    """Plan the elimination of ``order`` from tables over ``leaves``; attributes of ``keep`` stay in the result."""
-    return _Planner(tuple(sizes), leaves).run(order, keep)
+def plan(sizes: Sequence[int], leaves: Sequence[Scope], order: Sequence[int]) -> Plan:
+    """Plan the elimination of ``order``, all attributes, from tables over ``leaves``."""
+    return _Planner(tuple(sizes), leaves).run(order)
 
 
 class _Planner:
@@ -93,15 +93,11 @@ class _Planner:
         self.steps: list[Step] = []
         self.live: list[int] = list(range(len(leaves)))
 
-    def run(self, order: Sequence[int], keep: frozenset[int]) -> Plan:
+    def run(self, order: Sequence[int]) -> Plan:
         for attribute in order:
-            if attribute in keep:
-                continue
             bucket = [node for node in self.live if attribute in self.scopes[node]]
             if bucket:
                 self._eliminate(attribute, bucket)
-        if keep and len(self.live) > 1:
-            self._multiply_all(self.live)
         return Plan(self.sizes, self.leaves, tuple(self.scopes), tuple(self.steps), tuple(self.live))
 
     def _eliminate(self, attribute: int, bucket: list[int]) -> None:
@@ -111,11 +107,6 @@ class _Planner:
             return
         bucket = self._merge_greedily(bucket)
         self._build(_best_order(self.sizes, [self.scopes[node] for node in bucket], attribute), bucket, attribute)
-
-    def _multiply_all(self, bucket: list[int]) -> None:
-        bucket = self._merge_greedily(list(bucket))
-        if len(bucket) > 1:
-            self._build(_best_order(self.sizes, [self.scopes[node] for node in bucket], -1), bucket, -1)
 
     def _merge_greedily(self, bucket: list[int]) -> list[int]:
         """Multiply the pair with the smallest result until few enough tables are left to try every order."""
@@ -186,7 +177,7 @@ def _best_order(sizes: tuple[int, ...], scopes: list[Scope], attribute: int) -> 
         union[subset] = union[subset ^ low] | masks[low.bit_length() - 1]
         if subset == low:
             continue
-        out = union[subset] & ~(1 << attribute) if subset == full and attribute >= 0 else union[subset]
+        out = union[subset] & ~(1 << attribute) if subset == full else union[subset]
         best = float("inf")
         part = (subset - 1) & subset
         while part:
@@ -200,7 +191,7 @@ def _best_order(sizes: tuple[int, ...], scopes: list[Scope], attribute: int) -> 
     return splits
 
 
-def _price(cells, a: int, b: int, out: int) -> float:  # type: ignore[no-untyped-def]
+def _price(cells: Callable[[int], int], a: int, b: int, out: int) -> float:
     price = CALL + PER_CELL * (cells(a) + cells(b) + cells(out))
     if out != a | b:  # something is summed: a stack of matrix products, else one product cell by cell
         price += PER_PRODUCT * cells(a | b) + PER_BATCH * cells(a & b & out)
