@@ -277,7 +277,7 @@ def test_a_failure_nobody_foresaw_quotes_nothing(home: Path, tmp_path: Path, mon
 def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "understudy", "synthesize", home / "visits.csv", "-s", home / "visits.toml"]
     options = ["-e", "0.5", "-w", "all-3way", "-o", tmp_path / "r", "--no-report"]
-    child = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = _listening([*command, *options])
     journal, deadline = tmp_path / "r.spent.json", time.monotonic() + 60
     while not (journal.exists() and any(entry.charges for entry in read_spending(journal))):
         assert time.monotonic() < deadline
@@ -293,6 +293,15 @@ def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path)
     (entry,) = read_spending(journal)
     assert entry.state == "stopped"
     assert not (tmp_path / "r").exists()
+
+
+def _listening(command: list[str | Path]) -> subprocess.Popen[str]:
+    """Start a child that hears Ctrl-C, also where whoever runs the tests has told its children to ignore it."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, inherited)
 
 
 def test_other_commands_take_wrong_folders_well(home: Path, tmp_path: Path) -> None:

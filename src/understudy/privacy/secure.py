@@ -15,14 +15,18 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import opendp.prelude as dp
 from opendp.core import as_array
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import then_gaussian, then_laplace, then_noisy_max
+from opendp.measures import zero_concentrated_divergence
+from opendp.metrics import l1_distance, l2_distance, linf_distance
+from opendp.mod import enable_features
 
 from understudy.errors import BudgetError
 from understudy.privacy.noise import Counts, require_int64
 from understudy.privacy.unit import Unit
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 _CHUNK = 16_384
 """Cells per call once a vector is long enough to share between threads (OpenDP runs outside Python's lock).
@@ -74,20 +78,20 @@ def second_opinion(kind: Literal["gaussian", "laplace", "selection"], scale: flo
 
 @lru_cache(maxsize=16)
 def _gaussian(sigma: float) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-    return space >> dp.m.then_gaussian(scale=float(sigma)) >> as_array()
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+    return space >> then_gaussian(scale=float(sigma)) >> as_array()
 
 
 @lru_cache(maxsize=16)
 def _laplace(scale: float) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    return space >> dp.m.then_laplace(scale=float(scale)) >> as_array()
+    space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
+    return space >> then_laplace(scale=float(scale)) >> as_array()
 
 
 @lru_cache(maxsize=16)
 def _noisy_max(scale: float) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-    return space >> dp.m.then_noisy_max(dp.zero_concentrated_divergence(), scale=float(scale))
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    return space >> then_noisy_max(zero_concentrated_divergence(), scale=float(scale))
 
 
 def _drawn(measurement: Callable[[Counts], Counts], counts: Counts) -> Counts:
