@@ -7,6 +7,7 @@ Public: sizes, weights and penalties follow from the schema, the workload and th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import pi, sqrt
 from typing import Literal
 
@@ -61,11 +62,13 @@ def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Cliq
 
 def judged(model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float) -> list[Candidate]:
     """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
-    estimates = model.marginals(cliques, precision=RANKING)
+    estimates = cache(lambda: model.marginals(cliques, precision=RANKING))  # all at once, when the first is needed
+    cells = [workload.domain.cells(r) for r in cliques]
+    later = [lambda i=i: estimates()[i] for i in range(len(cliques))]
     if config.criterion == "mwem":
-        return [Candidate(r, 1.0, float(e.size), e) for r, e in zip(cliques, estimates, strict=True)]
+        return [Candidate(r, 1.0, float(n), e) for r, n, e in zip(cliques, cells, later, strict=True)]
     noise = expected_noise(config, scale)
-    return [Candidate(r, workload.weights[r], noise * e.size, e) for r, e in zip(cliques, estimates, strict=True)]
+    return [Candidate(r, workload.weights[r], noise * n, e) for r, n, e in zip(cliques, cells, later, strict=True)]
 
 
 def expected_noise(config: AimConfig, scale: float) -> float:

@@ -44,6 +44,8 @@ class Step:
     m: int
     k: int
     n: int
+    left_back: tuple[int, ...]
+    right_back: tuple[int, ...]
 
     def left_matrices(self, table: Table) -> Table:
         """View (or copy) the left table as (batch, m, k)."""
@@ -55,11 +57,11 @@ class Step:
 
     def left_table(self, matrices: Table) -> Table:
         """Turn (batch, m, k) back into the axes of the left table."""
-        return matrices.reshape(self.left_dims).transpose(_inverse(self.left_axes))
+        return matrices.reshape(self.left_dims).transpose(self.left_back)
 
     def right_table(self, matrices: Table) -> Table:
         """Turn (batch, k, n) back into the axes of the right table."""
-        return matrices.reshape(self.right_dims).transpose(_inverse(self.right_axes))
+        return matrices.reshape(self.right_dims).transpose(self.right_back)
 
 
 @dataclass(frozen=True)
@@ -139,19 +141,22 @@ class _Planner:
         node = len(self.scopes)
         self.scopes.append((*batch, *rows, *columns))
         left_order, right_order = (*batch, *rows, *summed), (*batch, *summed, *columns) if right >= 0 else ()
+        left_axes, right_axes = tuple(a.index(i) for i in left_order), tuple(b.index(i) for i in right_order)
         self.steps.append(
             Step(
                 left,
                 right,
                 node,
-                tuple(a.index(i) for i in left_order),
-                tuple(b.index(i) for i in right_order),
+                left_axes,
+                right_axes,
                 tuple(self.sizes[i] for i in left_order),
                 tuple(self.sizes[i] for i in right_order),
                 _cells(self.sizes, batch),
                 _cells(self.sizes, rows),
                 _cells(self.sizes, summed),
                 _cells(self.sizes, columns),
+                _inverse(left_axes),
+                _inverse(right_axes),
             )
         )
         self.live = [other for other in self.live if other not in (left, right)] + [node]

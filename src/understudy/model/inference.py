@@ -17,8 +17,8 @@ from understudy.errors import SchemaError
 from understudy.model.contraction import Plan, Scope, Table, plan
 from understudy.model.tree import JunctionTree, junction_tree
 
-SAFE_RANGE = 600.0
-"""Natural logarithms between the largest and the smallest product of all tables within which no double underflows."""
+SAFE_RANGE = 650.0
+"""The natural logarithm of the largest (and one over the smallest) number that a sum of products may come to."""
 SAFE_SMALLEST = 1e-290
 """A table scaled to maximum 1 whose cells are all above this has lost no term that could matter in 10 digits."""
 
@@ -64,6 +64,7 @@ class Network:
         self.starts: NDArray[np.int64] = np.concatenate([[0], ends[:-1]]).astype(np.int64)
         self.cells = int(ends[-1])
         self.lengths = np.diff(np.append(self.starts, self.cells))
+        self._growth = float(np.log(np.asarray(domain.sizes, dtype=np.float64)).sum())
         self._supports: list[NDArray[np.bool_] | None] | None = None
         self._allowed: NDArray[np.bool_] | None = None
 
@@ -86,24 +87,24 @@ class Network:
         tops = np.maximum.reduceat(potentials, self.starts)
         if not np.all(np.isfinite(tops)):
             raise SchemaError("The structural zeros forbid every combination of some attributes; allow at least one.")
+        possible = potentials if self._allowed is None else np.where(self._allowed, potentials, np.inf)
+        reach = (tops - np.minimum.reduceat(possible, self.starts)) / 2
         scaled = potentials - np.repeat(tops, self.lengths)
-        offset = float(tops.sum())
-        guard = self._guard(scaled)
         try:
             with np.errstate(under="ignore"):
-                return self._run(self._split(np.exp(scaled)), offset, _LINEAR, guard)
+                if float(reach.sum()) + self._growth <= SAFE_RANGE:  # centred, so that products grow as far as they shrink
+                    centred = np.exp(scaled + np.repeat(reach, self.lengths))
+                    return self._run(centred, float((tops - reach).sum()), _UNSCALED, None)
+                return self._run(np.exp(scaled), float(tops.sum()), _LINEAR, self._guard())
         except _Underflow:
-            return self._run(self._split(scaled), offset, _LOGARITHMIC, None)
+            return self._run(scaled, float(tops.sum()), _LOGARITHMIC, None)
 
     def _split(self, flat: Flat) -> list[Table]:
         ends = self.starts + self.lengths
         return [flat[a:b].reshape(shape) for a, b, shape in zip(self.starts, ends, self.shapes, strict=True)]
 
-    def _guard(self, scaled: Flat) -> Guard | None:
-        """Return a check for every table made, or None where no product of the tables can underflow."""
-        finite = scaled if self._allowed is None else np.where(self._allowed, scaled, 0.0)
-        if -float(np.minimum.reduceat(finite, self.starts).sum()) <= SAFE_RANGE:
-            return None
+    def _guard(self) -> Guard:
+        """Return a check for every table made: that no possible cell has underflown."""
         supports = self._structure() if self._allowed is not None else None
         nodes = len(self.plan.scopes)
 
@@ -118,24 +119,20 @@ class Network:
     def _structure(self) -> list[NDArray[np.bool_] | None]:
         """Return which cells of each inside, then each outside table can be positive (None: all of them)."""
         if self._supports is None and self._allowed is not None:
-            possible = self._run(self._split(self._allowed.astype(np.float64)), 0.0, _POSSIBLE, None)
+            possible = self._run(self._allowed.astype(np.float64), 0.0, _POSSIBLE, None)
             found: list[NDArray[np.bool_] | None] = []
             for table in [*possible.inside, *possible.outside]:
                 found.append(None if (table > 0).all() else table > 0)
             self._supports = found
         return self._supports or []
 
-    def _run(
-        self,
-        leaves: list[Table],
-        offset: float,
-        ring: _Ring,
-        guard: Guard | None,
-    ) -> Beliefs:
-        inside, log_z, stacks = self._up(leaves, ring, guard)
+    def _run(self, leaves: Flat, offset: float, ring: _Ring, guard: Guard | None) -> Beliefs:
+        inside, log_z, stacks = self._up(self._split(leaves), ring, guard)
         outside = self._down(len(inside), stacks, ring, guard)
-        marginals = np.concatenate([ring.normalise(inside[i], outside[i]).ravel() for i in range(self.plan.leaves)])
-        return Beliefs(offset + log_z, inside, outside, marginals, ring is _LOGARITHMIC)
+        around = np.empty(self.cells)
+        for table, place in zip(outside, self._split(around), strict=False):
+            place[...] = table
+        return Beliefs(offset + log_z, inside, outside, ring.normalise(leaves, around, self), ring is _LOGARITHMIC)
 
     def _up(
         self, leaves: list[Table], ring: _Ring, guard: Guard | None
@@ -191,8 +188,8 @@ class _Ring:
         """Bring the largest cell to 1; return the logarithm of what was divided out."""
         raise NotImplementedError
 
-    def normalise(self, inside: Table, outside: Table) -> Table:
-        """Return the belief as probabilities."""
+    def normalise(self, inside: Flat, outside: Flat, network: Network) -> Flat:
+        """Return the beliefs of the network's tables as probabilities, each table's summing to 1."""
         raise NotImplementedError
 
     def log(self, table: Table) -> float:
@@ -220,15 +217,27 @@ class _Linear(_Ring):
         table *= 1.0 / top
         return table, float(np.log(top))
 
-    def normalise(self, inside: Table, outside: Table) -> Table:
+    def normalise(self, inside: Flat, outside: Flat, network: Network) -> Flat:
         belief = inside * outside
-        total = belief.sum()
-        if not total > SAFE_SMALLEST:
+        totals = np.add.reduceat(belief, network.starts)
+        if not totals.min() > SAFE_SMALLEST:
             raise _Underflow
-        belief *= 1.0 / total
+        belief *= np.repeat(1.0 / totals, network.lengths)
         return belief
 
     def log(self, table: Table) -> float:
+        return float(np.log(table))
+
+
+class _Unscaled(_Linear):
+    """Where no product can underflow and no sum can overflow, nothing needs to be looked at on the way."""
+
+    def rescale(self, table: Table) -> tuple[Table, float]:
+        return table, 0.0
+
+    def log(self, table: Table) -> float:
+        if not table > 0:  # every record is forbidden
+            raise _Underflow
         return float(np.log(table))
 
 
@@ -238,7 +247,7 @@ class _Possible(_Linear):
     def rescale(self, table: Table) -> tuple[Table, float]:
         return (table > 0).astype(np.float64), 0.0
 
-    def normalise(self, inside: Table, outside: Table) -> Table:
+    def normalise(self, inside: Flat, outside: Flat, network: Network) -> Flat:
         return inside * outside
 
     def log(self, table: Table) -> float:
@@ -262,10 +271,10 @@ class _Logarithmic(_Ring):
             raise SchemaError("The structural zeros, taken together, forbid every record; allow at least one.")
         return table - top, top
 
-    def normalise(self, inside: Table, outside: Table) -> Table:
+    def normalise(self, inside: Flat, outside: Flat, network: Network) -> Flat:
         belief = inside + outside
-        belief = np.exp(belief - belief.max())
-        return np.asarray(belief / belief.sum())
+        belief = np.exp(belief - np.repeat(np.maximum.reduceat(belief, network.starts), network.lengths))
+        return np.asarray(belief / np.repeat(np.add.reduceat(belief, network.starts), network.lengths))
 
     def log(self, table: Table) -> float:
         return float(table)
@@ -279,7 +288,7 @@ def _log_sum(table: Table, axis: int) -> Table:
     return np.asarray(total + top.squeeze(axis))
 
 
-_LINEAR, _POSSIBLE, _LOGARITHMIC = _Linear(), _Possible(), _Logarithmic()
+_LINEAR, _UNSCALED, _POSSIBLE, _LOGARITHMIC = _Linear(), _Unscaled(), _Possible(), _Logarithmic()
 
 
 def _cover(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:

@@ -15,6 +15,7 @@ from understudy.privacy.cost import (
     sigma_for,
 )
 from understudy.privacy.door import Door, Measurement, Selection
+from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Noise
 from understudy.privacy.research import ResearchNoise
 from understudy.privacy.scoring import Candidate
@@ -27,8 +28,11 @@ __all__ = [
     "Charge",
     "Door",
     "Filter",
+    "Log",
     "Measurement",
+    "NoLog",
     "Noise",
+    "Request",
     "ResearchNoise",
     "SecureNoise",
     "Selection",

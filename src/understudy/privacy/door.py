@@ -1,5 +1,5 @@
 """The door: the only way from exact counts to public numbers. It charges the budget, then reads, then adds
-noise.
+noise, then puts the answer on record, and only then hands it out.
 
 Holds private counts and hands out none: what leaves is a ``Measurement`` or a ``Selection``, noisy and paid
 for.
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 import numpy as np
 
 from understudy.domain import Clique, Domain
-from understudy.errors import BudgetError, InternalError, WorkloadError, did_you_mean
+from understudy.errors import BudgetError, FormatError, InternalError, WorkloadError, did_you_mean
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.cost import float_above, gaussian_cost, laplace_cost, positive, selection_cost
+from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.scoring import Candidate, integer_weights, scores
 from understudy.privacy.secure import SecureNoise, second_opinion
@@ -76,9 +77,12 @@ class Door:
     ``expect`` lists marginals that may be asked for: the first accepted question counts them all in one pass,
     and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
+
+    ``log`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
+    are charged again to this door's own budget, and given as they were, without a read and without fresh noise.
     """
 
-    __slots__ = ("_domain", "_filter", "_noise", "_read", "_unit")
+    __slots__ = ("_domain", "_filter", "_log", "_noise", "_read", "_unit")
 
     def __init__(
         self,
@@ -88,11 +92,13 @@ class Door:
         unit: Unit = Unit.ADD_REMOVE,
         noise: Noise | None = None,
         expect: Iterable[Clique] = (),
+        log: Log | None = None,
     ) -> None:
         self._domain: Domain = source.domain
         self._unit = unit
         self._noise: Noise = SecureNoise() if noise is None else noise
         self._filter = Filter(budget.rho)
+        self._log: Log = NoLog() if log is None else log
         self._read = _reader(source, [self._domain.clique(clique) for clique in expect])
 
     @property
@@ -117,6 +123,11 @@ class Door:
         """What was spent, and what is left."""
         return self._filter
 
+    @property
+    def log(self) -> Log:
+        """Where answers are put on record."""
+        return self._log
+
     def measure(self, clique: Iterable[str], *, sigma: float, noise: NoiseKind = "gaussian") -> Measurement:
         """Return the marginal on ``clique`` with noise of scale ``sigma`` on each cell (of Laplace noise: its
         scale b).
@@ -127,10 +138,16 @@ class Door:
         clique, scale = self._domain.clique(clique), float(positive(sigma, "sigma"))
         cost = _marginal_cost(noise, scale, self._unit)
         purpose = f"measure ({', '.join(clique)}), {noise} noise of scale {scale:.6g}"
-        self._pay(cost, purpose, lambda: second_opinion(noise, scale, self._unit))
-        (counts,) = self._read([clique])
-        draw = self._noise.gaussian if noise == "gaussian" else self._noise.laplace
-        values = draw(counts, scale)
+        request = Request(cost, purpose, {"measure": clique, "noise": noise, "scale": scale.hex(), "unit": self._unit.value})
+
+        def draw() -> Counts:
+            (counts,) = self._read([clique])
+            return (self._noise.gaussian if noise == "gaussian" else self._noise.laplace)(counts, scale)
+
+        values = self._recalled(request, self._domain.cells(clique))
+        if values is None:
+            values = self._drawn(request, lambda: second_opinion(noise, scale, self._unit), draw)
+        values = values.reshape(self._domain.shape(clique))
         values.setflags(write=False)
         return Measurement(clique, values, noise, scale, cost, self.private)
 
@@ -140,17 +157,41 @@ class Door:
         Costs ``epsilon² / 8``. The sensitivity is the largest weight times ``unit.score``; the scores are not
         monotone in the table, hence the 2.
         """
-        self._check(candidates)
         weights = integer_weights([candidate.weight for candidate in candidates])
         sensitivity = int(weights.max()) * self._unit.score
         cost = selection_cost(epsilon)
         scale = float_above(2 * sensitivity / positive(epsilon, "epsilon"))
         purpose = f"select one of {len(candidates)} marginals, epsilon = {float(epsilon):.6g}"
-        self._pay(cost, purpose, lambda: second_opinion("selection", scale, sensitivity))
-        exact = self._read([candidate.clique for candidate in candidates])
-        index = self._noise.select(scores(exact, candidates), scale)
+        request = Request(cost, purpose, {**_terms(candidates, weights), "scale": scale.hex(), "unit": self._unit.value})
+
+        def draw() -> Counts:
+            exact = self._read([candidate.clique for candidate in candidates])
+            return np.array([self._noise.select(scores(exact, candidates), scale)], dtype=np.int64)
+
+        chosen = self._recalled(request, 1, below=len(candidates))
+        if chosen is None:
+            self._check(candidates)  # here, since what was chosen before need not be estimated again
+            chosen = self._drawn(request, lambda: second_opinion("selection", scale, sensitivity), draw)
+        index = int(chosen[0])
         clique = candidates[index].clique
         return Selection(index, clique, float(epsilon), cost, weights, sensitivity, scale, self.private)
+
+    def _recalled(self, request: Request, size: int, below: int | None = None) -> Counts | None:
+        """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
+        kept = self._log.recall(request)
+        if kept is None:
+            return None
+        if kept.size != size or (below is not None and not 0 <= int(kept[0]) < below):
+            raise FormatError(f"{request.purpose}: the answer on record does not fit the question. Start a new run.")
+        self._filter.charge(request.cost, request.purpose)
+        return kept
+
+    def _drawn(self, request: Request, stated: Callable[[], float], draw: Callable[[], Counts]) -> Counts:
+        """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
+        self._pay(request.cost, request.purpose, stated)
+        outcome = draw()
+        self._log.commit(request, outcome)
+        return outcome
 
     def _pay(self, cost: Fraction, purpose: str, stated: Callable[[], float]) -> None:
         """Charge ``cost``, unless it is over budget or OpenDP states more for the measurement to be drawn
@@ -182,6 +223,12 @@ def _marginal_cost(noise: NoiseKind, scale: float, unit: Unit) -> Fraction:
         hint = did_you_mean(str(noise), ("gaussian", "laplace"))
         raise BudgetError(f'There is no noise called "{noise}"; choose "gaussian" or "laplace".{hint}')
     return (gaussian_cost if noise == "gaussian" else laplace_cost)(scale, unit)
+
+
+def _terms(candidates: Sequence[Candidate], weights: Counts) -> dict[str, object]:
+    """What a choice was made from, as plain data."""
+    penalties = [float(candidate.penalty).hex() for candidate in candidates]
+    return {"select": [c.clique for c in candidates], "weights": weights.tolist(), "penalties": penalties}
 
 
 def gaussian_deviation(sigma: float) -> float:

@@ -5,8 +5,9 @@ May see private counts: a score is private until the door has chosen by it under
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
@@ -32,13 +33,14 @@ class Candidate:
     workload.
 
     Its score is ``weight * (‖counts - round(estimate)‖₁ - penalty)``. A candidate of weight 0 scores 0
-    whatever the table; it may still be chosen, when nothing scores better.
+    whatever the table; it may still be chosen, when nothing scores better. The estimate may be given as a function, which
+    is called when a score is first needed: a run that is resumed does not score again what it has chosen already.
     """
 
     clique: Clique
     weight: float
     penalty: float
-    estimate: NDArray[np.float64]
+    estimated: NDArray[np.float64] | Callable[[], NDArray[np.float64]] = field(repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be scored, so that nothing can fail once a choice has been paid for."""
@@ -46,8 +48,16 @@ class Candidate:
             raise WorkloadError(f"{self._name}: the weight must be finite and at least 0, not {self.weight}.")
         if not isfinite(self.penalty):
             raise WorkloadError(f"{self._name}: the penalty must be finite, not {self.penalty}.")
-        if not isfinite(float(np.sum(self.estimate))):
+        if not callable(self.estimated):
+            _ = self.estimate
+
+    @cached_property
+    def estimate(self) -> NDArray[np.float64]:
+        """The public model's answer on the marginal."""
+        found = self.estimated() if callable(self.estimated) else self.estimated
+        if not isfinite(float(np.sum(found))):
             raise WorkloadError(f"{self._name}: the estimate holds numbers that are not finite.")
+        return found
 
     @property
     def _name(self) -> str:
