@@ -1,0 +1,104 @@
+"""The contract of every registered mechanism: a run on a table and its replay on a neighbour are the same but for exact
+numbers, and those move by no more than was paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.mechanism import Event, Mechanism, registry
+from understudy.model import fit
+from understudy.privacy import Budget, Door, Unit
+from understudy.source import Source, open_source
+from understudy.workload import Workload
+
+from .people import Row, arrow, schema
+from .tape import Tape, differences, paid, timeless
+
+RHO = Fraction(1, 2)
+ESTIMATOR = partial(fit, max_iterations=25)
+"""How well a model fits does not matter here, only that it fits in the same way."""
+
+
+def registered() -> list[str]:
+    """Name every mechanism that there is; a new one joins the contract by being registered."""
+    return sorted(registry.MECHANISMS)
+
+
+@dataclass
+class Watched:
+    """A source that remembers what it was asked for, in order."""
+
+    source: Source
+    asked: list[tuple[Clique, ...]] = field(default_factory=list)
+
+    @property
+    def domain(self) -> Domain:
+        return self.source.domain
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        self.asked.append(tuple(cliques))
+        return self.source.count(cliques)
+
+
+@dataclass
+class Seen:
+    """All that a run shows to the world, exact numbers apart."""
+
+    asked: list[tuple[Clique, ...]]
+    events: list[Event]
+    charges: list[tuple[Fraction, str]]
+    error: str
+    model: bytes
+
+    def differs(self, other: Seen) -> list[str]:
+        """Name the parts that differ."""
+        return [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(other, name)]
+
+
+def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """Run a mechanism behind a door on which ``tape`` is the noise; an error is part of what is seen."""
+    source = Watched(open_source(data, schema()))
+    workload = Workload.all_kway(source.domain, 2)
+    events: list[Event] = []
+    error, model = "", b""
+    with monkeypatch.context() as patch:
+        tape.install(patch)
+        door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload))
+        try:
+            outcome = how.run(door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        else:
+            model = b"" if outcome.model is None else _bytes(outcome.model.marginals(workload.cliques))
+    return Seen(source.asked, events, [(c.rho, c.purpose) for c in door.filter.charges], error, model)
+
+
+def _bytes(marginals: Sequence[NDArray[np.float64]]) -> bytes:
+    return b"".join(m.tobytes() for m in marginals)
+
+
+def violations(name: str, pair: Any, monkeypatch: pytest.MonkeyPatch, make: Any = arrow, **options: Any) -> list[str]:
+    """Record on one table, replay on the other, and list what a stranger could tell them apart by."""
+    how = registry.mechanism(name, **options)
+    first = Tape(seed=7)
+    recorded = play(make(pair.table), how, pair.unit, first, monkeypatch)
+    again = Tape(seed=7, frozen=first.draws)
+    replayed = play(make(pair.other), how, pair.unit, again, monkeypatch)
+    amounts = [rho for rho, _ in recorded.charges]
+    total = [] if sum(amounts) <= RHO else ["more was spent than the budget"]
+    return [*total, *recorded.differs(replayed), *differences(first.draws, again.draws, amounts, pair.unit)]
+
+
+__all__ = ["Row", "Seen", "Watched", "paid", "play", "registered", "violations"]

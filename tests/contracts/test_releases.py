@@ -1,0 +1,277 @@
+"""A whole run, from the table to the saved folder, recorded and replayed: every byte that leaves is the same for neighbours.
+
+Files, their names and sizes, events, what is printed, logged and warned of, the release itself and the text of errors. The
+names of runs and the seed of the synthetic rows are drawn from frozen entropy, so that what differs comes from the table.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import understudy
+from understudy.cli import main
+from understudy.errors import UserError
+from understudy.privacy import Unit
+from understudy.source import MemorySource, StreamedSource
+
+from .forms import FORMS
+from .mechanisms import registered
+from .neighbours import PAIRS, QUICK, WRONG_TYPES, Pair, pairs
+from .people import SCHEMA_TEXT, schema
+from .tape import Tape, differences, frozen_entropy, timeless
+
+pytestmark = [pytest.mark.promise(n) for n in (10, 12, 13, 14, 15)]
+SETTINGS: dict[str, Any] = {"rho": Fraction(1, 2), "workload": "all-2way", "rounds": 6, "max_size": "1MB"}
+
+
+class Stop(Exception):
+    """Ends a run in its middle."""
+
+
+@dataclass
+class Shown:
+    """All that one run left behind."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    events: list[Any] = field(default_factory=list)
+    printed: str = ""
+    logged: list[str] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+    ending: str = ""
+    release: list[str] = field(default_factory=list)
+
+    def differs(self, other: Shown) -> list[str]:
+        """Name what differs; files one by one."""
+        names = sorted(set(self.files) | set(other.files))
+        found = [name for name in names if self.files.get(name) != other.files.get(name)]
+        return found + [
+            name for name in self.__dataclass_fields__ if name != "files" and getattr(self, name) != getattr(other, name)
+        ]
+
+
+class Listener(logging.Handler):
+    """Keeps every record of every logger, whatever its level."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.name} {record.levelname} {record.getMessage()}")
+
+
+Act = Callable[[Any, Path, Callable[[Any], None]], Any]
+
+
+@dataclass
+class Stage:
+    """A folder with the table in it, always under the same name, and everything around a run listened to."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str]
+
+    def run(self, form: str, rows: Any, tape: Tape, act: Act) -> Shown:
+        """Put the table on stage, run, and clear the stage; return what was left."""
+        data = self.folder / "data"
+        data.mkdir(parents=True)
+        table, out, shown, ears = FORMS[form](rows, data), self.folder / "out", Shown(), Listener()
+        out.mkdir()
+        root = logging.getLogger()
+        root.addHandler(ears)
+        level = root.level
+        root.setLevel(1)
+        try:
+            with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                frozen_entropy(patch)
+                tape.install(patch)
+                shown.ending, shown.release = _acted(act, table, out, lambda e: shown.events.append(timeless(e)))
+        finally:
+            root.removeHandler(ears)
+            root.setLevel(level)
+        shown.printed = "".join(self.capfd.readouterr())
+        shown.logged, shown.warned = ears.lines, [str(w.message) for w in warned]
+        shown.files = {str(p.relative_to(out)): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
+        self.folder.rename(self.folder.with_name(f"used {len(list(self.folder.parent.iterdir()))}"))
+        return shown
+
+
+def _acted(act: Act, table: Any, out: Path, tell: Callable[[Any], None]) -> tuple[str, list[str]]:
+    try:
+        made = act(table, out, tell)
+    except AssertionError:
+        raise
+    except BaseException as error:
+        notes = " ".join(getattr(error, "__notes__", []))
+        return f"{type(error).__name__}: {error} {notes} {error.__cause__!r} {error.__context__!r}", []
+    if not isinstance(made, understudy.Release):
+        return "returned", [str(made)]
+    types = getattr(made.table, "dtypes", getattr(made.table, "schema", ""))
+    return "returned", [str(made), made.card, repr(made), str(made.table), type(made.table).__name__, str(types)]
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Stage:
+    return Stage(tmp_path / "stage", monkeypatch, capfd)
+
+
+def synthesizing(mechanism: str, unit: Unit, **settings: Any) -> Act:
+    def act(table: Any, out: Path, tell: Callable[[Any], None]) -> Any:
+        asked = {**SETTINGS, "mechanism": mechanism, "unit": unit, "out": out / "release", "progress": tell, **settings}
+        return understudy.synthesize(table, schema(), **asked)
+
+    return act
+
+
+def compared(stage: Stage, form: str, pair: Pair, act: Act) -> tuple[Shown, list[str]]:
+    """Record, replay, and list every difference."""
+    first = Tape(seed=3)
+    recorded = stage.run(form, pair.table, first, act)
+    again = Tape(seed=3, frozen=first.draws)
+    replayed = stage.run(form, pair.other, again, act)
+    charges = [d.scale for d in first.draws]  # what was paid is compared where the door is at hand: test_mechanisms
+    assert len(charges) == len(again.draws)
+    return recorded, recorded.differs(replayed)
+
+
+def both(quick: list[Pair]) -> list[Any]:
+    return [pytest.param(p, id=p.name, marks=() if p in quick else pytest.mark.audit) for p in PAIRS]
+
+
+@pytest.mark.parametrize("pair", both(QUICK[1:4]))
+@pytest.mark.parametrize("form", ["arrow_table", "csv_file"])
+@pytest.mark.parametrize("name", registered())
+def test_every_byte_of_a_release_is_the_same(name: str, form: str, pair: Pair, stage: Stage) -> None:
+    recorded, found = compared(stage, form, pair, synthesizing(name, pair.unit))
+    assert found == []
+    refused = "only answers queries" in recorded.ending
+    assert refused or {"release/release.json", "release/report.html", "release/synthetic.csv"} <= set(recorded.files)
+    assert refused or recorded.events
+
+
+TYPED = ("pandas_frame", "pandas_nullable", "pandas_objects", "polars_frame", "polars_lazy", "arrow_dictionary")
+LOOSE = ("pandas_objects", "dict_of_lists", "dict_of_arrays")
+
+
+def of_frames() -> list[Any]:
+    cases = [(form, pair) for form in (*TYPED, *LOOSE[1:]) for pair in PAIRS]
+    cases += [(form, pair) for form in LOOSE for pair in pairs(WRONG_TYPES)]
+    quick = ("one more: nothing but nulls", "one more: a text for a number")
+    return [
+        pytest.param(form, pair, id=f"{form}: {pair.name}", marks=() if pair.name in quick else pytest.mark.audit)
+        for form, pair in cases
+    ]
+
+
+@pytest.mark.parametrize(("form", "pair"), of_frames())
+def test_frames_come_back_in_types_that_no_record_can_change(form: str, pair: Pair, stage: Stage) -> None:
+    assert compared(stage, form, pair, synthesizing("independent", pair.unit, out=None))[1] == []
+
+
+@pytest.mark.parametrize("pair", both(QUICK[1:2]))
+@pytest.mark.parametrize("mechanism", ["aim", "independent"])
+def test_a_run_that_fails_in_its_middle_says_the_same(mechanism: str, pair: Pair, stage: Stage) -> None:
+    def act(table: Any, out: Path, tell: Callable[[Any], None]) -> Any:
+        told = []
+
+        def stop(event: Any) -> None:
+            told.append(event)
+            tell(event)
+            if len(told) == 5:
+                raise Stop("stopped")
+
+        return synthesizing(mechanism, pair.unit)(table, out, stop)
+
+    recorded, found = compared(stage, "csv_file", pair, act)
+    assert found == []
+    assert "stays spent" in recorded.ending
+    assert [name for name in recorded.files if "spent" in name]
+
+
+@pytest.mark.parametrize("pair", both(QUICK[1:3]))
+@pytest.mark.parametrize("ending", ["well", "interrupted", "refused", "broken"])
+def test_the_command_prints_the_same(ending: str, pair: Pair, stage: Stage) -> None:
+    def act(table: Any, out: Path, tell: Callable[[Any], None]) -> str:
+        (out.parent / "schema.toml").write_text(SCHEMA_TEXT, encoding="utf-8")
+        unit = pair.unit.value.replace("_", "-")
+        options = ["-s", out.parent / "schema.toml", "-o", out / "release", "--rho", "0.5", "-w", "all-2way", "--unit", unit]
+        options += ["--mechanism", "independent"] + (["--max-size", "10"] if ending == "refused" else [])
+        with pytest.MonkeyPatch.context() as patch:
+            if ending in ("interrupted", "broken"):
+                patch.setattr(
+                    StreamedSource, "count", _raising(KeyboardInterrupt if ending == "interrupted" else ValueError)
+                )
+            result = CliRunner().invoke(main, ["synthesize", str(table), *map(str, options)])
+        return f"{result.exit_code}\n{result.stdout}\n{result.stderr}"
+
+    recorded, found = compared(stage, "csv_file", pair, act)
+    assert found == []
+    status = {"well": "0", "interrupted": "130", "refused": "2", "broken": "3"}[ending]
+    assert recorded.release[0].startswith(status), recorded.release
+
+
+def _raising(kind: type[BaseException]) -> Any:
+    count = StreamedSource.count
+
+    def counted(self: StreamedSource, cliques: Any) -> Any:
+        exact = count(self, cliques)
+        raise kind(f"after counting {[int(c.sum()) for c in exact]}")
+
+    return counted
+
+
+def test_a_leak_would_show(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants of the run: the number of rows in a log line, in a warning, in a file, in an error."""
+    (pair,) = [p for p in PAIRS if p.name == "one more: a duplicate"]
+    count = MemorySource.count
+
+    def rows(source: MemorySource) -> int:
+        return int(count(source, [()])[0])
+
+    def telling(tell: Callable[[int], None]) -> Callable[..., Any]:
+        def counted(self: MemorySource, cliques: Any) -> Any:
+            tell(rows(self))
+            return count(self, cliques)
+
+        return counted
+
+    def fail(n: int) -> None:
+        raise UserError(f"{n} rows")
+
+    leaks: dict[str, Callable[[int], None]] = {
+        "logged": lambda n: logging.getLogger("understudy").debug("%d rows", n),
+        "warned": lambda n: warnings.warn(f"{n} rows", stacklevel=2),
+        "printed": lambda n: print(f"{n} rows", file=sys.stderr),
+        "ending": fail,
+        "leak.txt": lambda n: (stage.folder / "out" / "leak.txt").write_text("x" * n) and None,
+    }
+    for name, leak in leaks.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(MemorySource, "count", telling(leak))
+            assert compared(stage, "arrow_table", pair, synthesizing("independent", pair.unit))[1] == [name]
+
+
+def test_what_was_drawn_is_what_was_paid_for(stage: Stage) -> None:
+    """The charges in the release are one for each draw, in order, and cover what the neighbours really cost."""
+    import json
+
+    for pair in QUICK:
+        first = Tape(seed=3)
+        recorded = stage.run("arrow_table", pair.table, first, synthesizing("aim", pair.unit))
+        again = Tape(seed=3, frozen=first.draws)
+        stage.run("arrow_table", pair.other, again, synthesizing("aim", pair.unit))
+        charges = json.loads(recorded.files["release/release.json"])["charges"]
+        amounts = [Fraction(charge["rho"]["exact"]) for charge in charges]
+        assert differences(first.draws, again.draws, amounts, pair.unit) == []
+        assert sum(amounts) <= SETTINGS["rho"]
