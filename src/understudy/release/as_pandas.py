@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from understudy.release.frames import Convert, as_arrow, as_timestamp, listed_values
+from understudy.release.frames import Convert, as_arrow, as_timestamp, family, listed_values
 from understudy.schema import Column, Schema
 from understudy.schema.listed import Listed
 
@@ -31,7 +31,7 @@ def _series(array: pa.ChunkedArray, column: Column, dtype: Any) -> Any:
     if _is_moment(dtype) and (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)):
         return _moments(array, dtype)
     plain = _plain(array, column)
-    if _keeps_nulls(dtype) or (_is_float(dtype) and _is_float(plain.dtype)):
+    if (_keeps_nulls(dtype) and _fits(dtype, array.type)) or (_is_float(dtype) and _is_float(plain.dtype)):
         try:
             return plain.astype(dtype)
         except (TypeError, ValueError, OverflowError):
@@ -50,6 +50,15 @@ def _is_float(dtype: Any) -> bool:
 def _keeps_nulls(dtype: Any) -> bool:
     """Say whether pandas would not have chosen another type for the sake of a missing value."""
     return isinstance(dtype, pd.api.extensions.ExtensionDtype) and not isinstance(dtype, pd.CategoricalDtype)
+
+
+def _fits(dtype: Any, type_: pa.DataType) -> bool:
+    """Say whether an extension type is for such values as the schema's: one odd value may have picked another."""
+    types = pd.api.types
+    if isinstance(dtype, pd.StringDtype):
+        return family(type_) == "text"
+    tests = {"truth": types.is_bool_dtype, "whole": types.is_integer_dtype, "real": types.is_float_dtype}
+    return family(type_) in tests and bool(tests[family(type_)](dtype))
 
 
 def _moments(array: pa.ChunkedArray, dtype: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from understudy.release.frames import Convert, listed_values
+from understudy.release.frames import Convert, family, listed_values
 from understudy.schema import Column, Schema
 from understudy.schema.listed import Listed
 
@@ -41,8 +41,9 @@ def _series(series: Any, column: Column, wanted: Any) -> Any:
 def _adoptable(column: Column, wanted: Any) -> bool:
     if isinstance(wanted, pl.Enum | pl.Categorical):
         return isinstance(column, Listed)
-    picked = wanted.is_float() and not pa.types.is_floating(column.type) and not pa.types.is_decimal(column.type)
-    return not (picked or isinstance(wanted, pl.Object | pl.Null))
+    tests = {"truth": wanted == pl.Boolean, "whole": wanted.is_integer(), "text": wanted == pl.String}
+    tests |= {"real": wanted.is_float() or wanted.is_decimal(), "time": isinstance(wanted, pl.Date | pl.Datetime)}
+    return tests.get(family(column.type), False)
 
 
 def _texts(column: Column) -> list[str]:

@@ -90,10 +90,27 @@ def as_arrow(array: pa.ChunkedArray, column: Column, wanted: pa.DataType | None)
 
 
 def adoptable(column: Column, wanted: pa.DataType) -> bool:
-    """Say whether a frame's own type may be used: not where it may have been picked by looking at values."""
+    """Say whether a frame's own type may be used: not where a value may have picked it.
+
+    One odd value makes a column of numbers one of texts, and one missing value makes whole numbers floats; so a type of
+    another family than the schema's is never taken over.
+    """
+    return not isinstance(wanted, pa.BaseExtensionType) and family(wanted) == family(column.type) != ""
+
+
+def family(type_: pa.DataType) -> str:
+    """Return what a type is for: all types that can be chosen for the same values without looking at them."""
     types = pa.types
-    picked = types.is_floating(wanted) and not types.is_floating(column.type) and not types.is_decimal(column.type)
-    return not (picked or types.is_null(wanted) or isinstance(wanted, pa.BaseExtensionType))
+    if types.is_dictionary(type_):
+        return family(type_.value_type)
+    tests: dict[str, Callable[[pa.DataType], bool]] = {
+        "truth": types.is_boolean,
+        "whole": types.is_integer,
+        "real": lambda t: types.is_floating(t) or types.is_decimal(t),
+        "text": lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t),
+        "time": lambda t: types.is_date(t) or types.is_timestamp(t),
+    }
+    return next((name for name, fits in tests.items() if fits(type_)), "")
 
 
 def as_timestamp(array: pa.ChunkedArray, wanted: pa.TimestampType) -> pa.ChunkedArray:
