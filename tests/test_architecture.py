@@ -15,6 +15,7 @@ ROOMS = [
     "example",
     "source",
     "privacy",
+    "ledger",
     "model",
     "workload",
     "metrics",
@@ -30,7 +31,7 @@ ROOMS = [
     "cli",
 ]
 ROOT = Path(understudy.__file__).parent
-MAY_SKIP = {"model": {"schema", "example", "source", "privacy"}}
+MAY_SKIP = {"model": {"schema", "example", "source", "privacy", "ledger"}}
 """Rooms above that a room may not use all the same: the model is public, pure numerics."""
 
 

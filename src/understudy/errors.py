@@ -7,6 +7,7 @@ UnderstudyError
 │   ├── WorkloadError     the workload is empty, or names what the schema does not have
 │   ├── BudgetError       the privacy parameters make no sense
 │   │   └── BudgetExceeded    a charge was refused; nothing was read
+│   ├── LedgerError       the ledger cannot be reached or written, or does not allow what was asked
 │   ├── CapacityError     the model that was asked for does not fit in the size that was allowed
 │   └── FormatError       a saved file is damaged, foreign, or of an unknown version
 └── InternalError         a promise of our own was broken: a bug, please report it
@@ -42,6 +43,10 @@ class BudgetError(UserError):
 
 class BudgetExceeded(BudgetError):
     """A charge was refused because it does not fit in what is left; nothing was read."""
+
+
+class LedgerError(UserError):
+    """The ledger cannot be reached or written, or does not allow what was asked."""
 
 
 class CapacityError(UserError):

@@ -273,7 +273,7 @@ def test_nothing_public_shows_a_count() -> None:
     texts = [repr(x) for x in (opened_door, measurement, selection, *public, opened_door.filter.charges, refused.value)]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
-    assert names == {"domain", "unit", "private", "filter", "measure", "select"}
+    assert names == {"domain", "unit", "private", "filter", "log", "measure", "select"}
     assert not hasattr(opened_door, "__dict__")
 
 

@@ -88,7 +88,10 @@ def play_round(session: Session, config: AimConfig, step: Step, limit: int, mode
     )
     after = session.estimate(index)  # line 15: no cost
     threshold = expected_noise(config, scale) * measurement.values.size  # Algorithm 3, line 1
-    change = float(np.abs(after.marginal(selection.clique) - scored[selection.index].estimate).sum())
+    before = scored[selection.index]
+    change = session.noted(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
+        f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
+    )
     return Round(
         index=index,
         candidates=tuple(choices),
@@ -99,7 +102,7 @@ def play_round(session: Session, config: AimConfig, step: Step, limit: int, mode
         threshold=threshold,
         annealed=config.adaptive and change <= threshold,
         final=step.final,
-        size=after.size,
+        size=session.size,
         seconds=session.seconds - began,
         before=model,
     ), after
@@ -154,6 +157,6 @@ class _Pace:
         """Ask once a round, before it begins."""
         if self._limit is None:
             return False
-        self._looks.append(self._session.seconds)
+        self._looks.append(self._session.look())
         longest = max(b - a for a, b in pairwise(self._looks[-3:]))
         return self._looks[-1] + 2 * 1.5 * longest > self._limit

@@ -5,6 +5,7 @@ Sees no counts: it holds a door, and what came out of it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.errors import BudgetError, WorkloadError
+from understudy.errors import BudgetError, FormatError, WorkloadError
 from understudy.mechanism.events import (
     Estimated,
     Event,
@@ -31,8 +32,9 @@ from understudy.mechanism.events import (
 )
 from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
 from understudy.mechanism.schedule import Step
+from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
-from understudy.privacy import Candidate, Door, Measurement, Selection
+from understudy.privacy import Candidate, Door, Log, Measurement, NoLog, Selection
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
@@ -67,11 +69,17 @@ class Session:
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.fit: Fit | None = None
+        self.size = 0
+        """Bytes of the junction tree of the last fit."""
+        self._log: Log = getattr(door, "log", None) or NoLog()
+        self._fits: list[str] = []
+        self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
         self._estimator: Estimator = estimator or fit
         self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock = clock
         self._began = clock()
+        self._looks = 0
         self._charges_before = len(door.filter.charges)
 
     @property
@@ -100,11 +108,40 @@ class Session:
         last = {clique: r.index for r in self.rounds for clique in r.candidates}
         needed = set(last.values())
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
+        self._let_go({index - 1 for index in needed})
+
+    def _let_go(self, needed: set[int]) -> None:
+        """Tell the log which models are needed no more; the last one always is."""
+        names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
+        self._log.let_go(sorted(names - self._gone))
+        self._gone |= names
 
     @property
     def seconds(self) -> float:
         """Since the run began."""
         return self._clock() - self._began
+
+    def look(self) -> float:
+        """Look at the clock for a decision: a run that is resumed sees the same times again, and goes on from there."""
+        seen: list[float] = []
+
+        def now() -> float:
+            seen.append(self.seconds)
+            return seen[0]
+
+        seconds = self.noted(f"look {self._looks} at the clock", now)
+        self._looks += 1
+        if not seen:
+            self._began = self._clock() - seconds
+        return seconds
+
+    def noted(self, name: str, make: Callable[[], float]) -> float:
+        """Return a public number that decides something; a run that is resumed decides by the same number."""
+        content = self._log.note(name, lambda: json.dumps(make()).encode())
+        try:
+            return float(json.loads(content or b""))
+        except (ValueError, TypeError, RecursionError):
+            raise FormatError(f"{name}: what is on record is not a number. Restore the ledger from a copy.") from None
 
     @property
     def model_cliques(self) -> list[Clique]:
@@ -148,10 +185,17 @@ class Session:
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION)) for m in self.measurements
         ]
-        self.fit = estimator(self.domain, observations, zeros=self.zeros, start=start)
-        model, seconds = self.fit.model, self._clock() - began
-        self.tell(Estimated(round_index, model.size, self.fit.iterations, self.fit.loss, str(self.fit.reason), seconds))
-        return model
+        self._fits.append(f"fit {len(self._fits)}")
+        found = remembered(
+            self._log,
+            self._fits[-1],
+            self.domain,
+            self.zeros,
+            lambda: estimator(self.domain, observations, zeros=self.zeros, start=start),
+        )
+        self.fit, self.size, fit = found.fit, found.size, found.fit
+        self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), self._clock() - began))
+        return fit.model
 
     def outcome(
         self,
@@ -164,8 +208,7 @@ class Session:
         if self.fit is not None:
             self._fit(len(self.rounds), self._refiner)
         model = None if self.fit is None else self.fit.model
-        size = 0 if model is None else model.size
-        self.tell(Finished(self.name, len(self.rounds), float(self.spent), size, ended, self.seconds))
+        self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
         return Outcome(
             mechanism=self.name,
             workload=self.workload,

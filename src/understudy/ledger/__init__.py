@@ -1,0 +1,12 @@
+"""The ledger: what may be spent on each table, every spend, and the answers of runs that can still be resumed.
+
+Public: budgets, purposes, noisy answers. It never sees a table.
+"""
+
+from understudy.ledger.checking import Verdict, verify
+from understudy.ledger.entries import Entry
+from understudy.ledger.ledger import Ledger
+from understudy.ledger.runlog import RunLog
+from understudy.ledger.state import Dataset, Run, State
+
+__all__ = ["Dataset", "Entry", "Ledger", "Run", "RunLog", "State", "Verdict", "verify"]

@@ -1,0 +1,147 @@
+"""The ledger of a privacy budget: datasets with caps, and runs that reserve their whole budget before they read. Public.
+
+Every method is one transaction, so that two processes that race for the last of a budget cannot both have it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from understudy.errors import BudgetExceeded, LedgerError
+from understudy.ledger.checking import Verdict, require_sound, verify
+from understudy.ledger.runlog import RunLog
+from understudy.ledger.state import Dataset, Run, State
+from understudy.ledger.store import Book, create, reading, remove_if, writing
+from understudy.privacy import Budget
+from understudy.privacy.cost import show
+
+
+class Ledger:
+    """The ledger in the file at ``path``. Make one with ``Ledger.create``."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(cls, path: str | Path) -> Ledger:
+        """Make the file where there is none yet."""
+        made = cls(path)
+        create(made.path)
+        with reading(made.path):
+            return made
+
+    def declare(self, dataset: str, cap: Budget | None, *, delta: float | None = None) -> Dataset:
+        """Add a dataset with what may ever be spent on it (None: no limit, only a record); ``delta`` is for reports."""
+        if not dataset.strip() or len(dataset) > 200 or not dataset.isprintable():
+            raise LedgerError("A dataset needs a name of one line.")
+        with writing(self.path) as book:
+            if any(d.name == dataset for d in require_sound(book).datasets):
+                raise LedgerError(
+                    f'The ledger has a dataset "{dataset}" already. Change its cap with understudy ledger cap.'
+                )
+            book.append("declared", dataset=dataset, **_cap(cap, delta))
+        return self.state().dataset(dataset)
+
+    def cap(self, dataset: str, cap: Budget, *, delta: float | None = None) -> Dataset:
+        """Set another cap, which leaves a line. It cannot lie below what counts as spent already."""
+        with writing(self.path) as book:
+            before = require_sound(book).dataset(dataset)
+            counted = before.spent + before.reserved
+            if cap.rho < counted:
+                raise BudgetExceeded(f'"{dataset}" has rho = {show(counted)} spent or reserved, more than {show(cap.rho)}.')
+            book.append("capped", dataset=dataset, **_cap(cap, before.delta if delta is None else delta))
+        return self.state().dataset(dataset)
+
+    def state(self) -> State:
+        """Return where every dataset and run stands."""
+        with reading(self.path) as book:
+            return require_sound(book)
+
+    def head(self) -> str:
+        """Return the hash of the last line."""
+        with reading(self.path) as book:
+            return book.head()[1]
+
+    def verify(self, head: str | None = None) -> Verdict:
+        """Check the file, its chain and its contents; with ``head``, also that it is not an older copy."""
+        return verify(self.path, head)
+
+    def begin(
+        self, dataset: str, budget: Budget, settings: Mapping[str, Any], *, private: bool = True, run: str | None = None
+    ) -> RunLog:
+        """Reserve the whole of ``budget`` for a new run, or refuse: before anything is read, in one transaction."""
+        name, token = run or uuid4().hex, secrets.token_hex(16)
+        detail = {"epsilon": budget.epsilon, "delta": budget.delta, "private": private, "settings": dict(settings)}
+        with writing(self.path) as book:
+            found = require_sound(book).dataset(dataset)
+            _require_left(found, budget.rho, found.left)
+            made = book.append("reserved", dataset=dataset, run=name, rho=budget.rho, detail={**detail, "token": token})
+        return RunLog(self.path, made)
+
+    def resume(self, dataset: str, settings: Mapping[str, Any]) -> RunLog:
+        """Go on with the latest run that has not finished and was begun with the same ``settings``.
+
+        Its whole budget is reserved again, and whoever was running it until now can put nothing more on record.
+        """
+        token = secrets.token_hex(16)
+        with writing(self.path) as book:
+            found = require_sound(book).dataset(dataset)
+            run = _resumable(found, settings)
+            freed = run.budget - run.counts
+            _require_left(found, freed, found.left)
+            detail = {"token": token}
+            made = book.append("resumed", dataset=dataset, run=run.name, rho=run.budget, detail=detail)
+        return RunLog(self.path, made, run.items)
+
+    def remove_if_done(self) -> None:
+        """Take the file away when no run in it is unfinished, and none that stopped has spent anything."""
+        remove_if(self.path, _nothing_open)
+
+
+def _nothing_open(book: Book) -> bool:
+    runs = require_sound(book).runs
+    return all(run.state == "finished" or (run.counts == 0 and not run.charges) for run in runs)
+
+
+def _cap(cap: Budget | None, delta: float | None) -> dict[str, Any]:
+    if cap is None:
+        return {"detail": {"limited": False, "epsilon": None, "delta": delta}}
+    named = cap.delta if cap.delta is not None else delta
+    return {"rho": cap.rho, "detail": {"limited": True, "epsilon": cap.epsilon, "delta": named}}
+
+
+def _require_left(dataset: Dataset, wanted: Fraction, left: Fraction | None) -> None:
+    if left is None or wanted <= left:
+        return
+    held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
+    raise BudgetExceeded(
+        f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(dataset.cap or Fraction(0))}{held}, '
+        f"but the run asks for {show(wanted)}. Nothing was read and nothing was spent. Ask for less, or raise the cap."
+    )
+
+
+def _resumable(dataset: Dataset, settings: Mapping[str, Any]) -> Run:
+    """Return the latest unfinished run with these settings, or say what differs."""
+    unfinished = [run for run in dataset.runs if run.state != "finished"]
+    if not unfinished:
+        raise LedgerError(f'No run on "{dataset.name}" is unfinished, so there is none to resume. Leave --resume out.')
+    same = [run for run in unfinished if dict(run.settings) == dict(settings)]
+    if not same:
+        raise LedgerError(f"The unfinished run {_differs(unfinished[-1], settings)}. Use its settings, or begin a new run.")
+    return same[-1]
+
+
+def _differs(run: Run, settings: Mapping[str, Any]) -> str:
+    names = [n for n in {**run.settings, **settings} if run.settings.get(n) != settings.get(n)]
+    said = [f"{n} ({_short(run.settings.get(n))}, now {_short(settings.get(n))})" for n in names]
+    return f"of {run.began[:16]}Z was begun with another {', another '.join(said)}"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:16]}…"

@@ -1,0 +1,139 @@
+"""One run in the ledger, as a door's log: each answer is on record before it leaves, and a resumed run hears the old ones.
+
+Public: noisy answers and what follows from them. Every write checks, in its own transaction, that nobody has taken the run
+over, and that the file is still the one that the last write went to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import FormatError, InternalError, LedgerError
+from understudy.ledger.entries import Entry, Kind, digest_of
+from understudy.ledger.state import Item
+from understudy.ledger.store import Book, reading, writing
+from understudy.privacy import Request
+from understudy.privacy.noise import Counts
+
+
+class RunLog:
+    """A run whose budget the line ``held`` reserves (reserved or resumed); ``past`` is what it did before."""
+
+    keeps = True
+
+    def __init__(self, path: Path, held: Entry, past: Iterable[Item] = ()) -> None:
+        self.path, self.run, self.dataset, self.budget = path, held.run, held.dataset, held.amount
+        self._token, self._last = held.details["token"], (held.seq, held.hash)
+        self._past, self._place = tuple(past), 0
+        self._charged = sum((item.rho for item in self._past), Fraction(0))
+        self._pending: list[tuple[Kind, str, bytes]] = []
+        self._drops: list[str] = []
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next question or note is expected to be on record already."""
+        return self._place < len(self._past)
+
+    @property
+    def head(self) -> str:
+        """The hash of this run's last line."""
+        return self._last[1]
+
+    def recall(self, request: Request) -> Counts | None:
+        """Return the answer on record to the next question; a run that asks something else is stopped."""
+        content = self._next("charged", request.purpose, request.fingerprint)
+        if content is None:
+            return None
+        if len(content) % 8:
+            raise FormatError(f"{request.purpose}: the answer on record is not one. Restore the ledger from a copy.")
+        return np.frombuffer(content, dtype="<i8").astype(np.int64)
+
+    def commit(self, request: Request, outcome: Counts) -> None:
+        """Put the charge and the answer on record in one transaction, with the notes that came before it."""
+        if self._charged + request.cost > self.budget:
+            raise InternalError("The run would spend more than it has reserved. The answer is discarded; report this.")
+        content = np.ascontiguousarray(outcome, dtype="<i8").tobytes()
+        with self._mine() as book:
+            detail = {"request": request.fingerprint}
+            self._add(book, "charged", rho=request.cost, purpose=request.purpose, content=content, detail=detail)
+        self._charged += request.cost
+
+    def note(self, name: str, make: Callable[[], bytes], *, large: bool = False) -> bytes | None:
+        """Return what is on record under ``name``, or make it; a ``large`` one is written at once, others with the next."""
+        kind: Kind = "kept" if large else "noted"
+        if self.replaying:
+            return self._next(kind, name, name)
+        content = make()
+        self._pending.append((kind, name, content))
+        if large:
+            with self._mine():
+                pass
+        return content
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """Drop models that nobody will look at again, with the next write."""
+        self._drops.extend(names)
+
+    def stop(self, spent: Fraction) -> None:
+        """Settle a run that failed: what it spent counts, the rest of its budget is free again until it is resumed."""
+        with self._mine() as book:
+            self._add(book, "stopped", rho=max(spent, self._charged))
+
+    def finish(self) -> None:
+        """Settle a run whose release is safe: its charges count, and its answers need not be kept any longer."""
+        if self.replaying:
+            raise InternalError("A run finished before it had asked all that it asked before.")
+        with self._mine() as book:
+            self._add(book, "finished", rho=self._charged)
+            book.drop_contents(self.run)
+
+    def _add(self, book: Book, kind: Kind, **rest: Any) -> None:
+        book.append(kind, dataset=self.dataset, run=self.run, **rest)
+
+    @contextmanager
+    def _mine(self) -> Iterator[Book]:
+        """One transaction of this run; what was waiting goes first."""
+        with writing(self.path) as book:
+            self.require_mine(book)
+            for kind, name, content in self._pending:
+                self._add(book, kind, purpose=name, content=content, detail={"request": name})
+            book.drop_contents(self.run, tuple(self._drops))
+            yield book
+            last = book.head()
+        self._last = last
+        self._pending.clear()
+        self._drops.clear()
+
+    def require_mine(self, book: Book) -> None:
+        """Refuse to write when another process has resumed or ended this run, or when the file is another one."""
+        seq, known = self._last
+        if book.hash_at(seq) != known:
+            raise LedgerError(f"The ledger {self.path} was replaced while the run was going. The run stops here.")
+        held = book.latest(self.run, ("reserved", "resumed", "stopped", "finished"))
+        if held is None or held.details.get("token") != self._token:
+            raise LedgerError("Another process has resumed this run. This one stops, and what it drew last is discarded.")
+
+    def _next(self, kind: Kind, purpose: str, request: str) -> bytes | None:
+        """Return the content of the next line on record, if it is of this question or note."""
+        if not self.replaying:
+            return None
+        item = self._past[self._place]
+        if (item.kind, item.request) != (kind, request):
+            raise LedgerError(
+                f"The run on record went on with: {item.purpose}. This one goes on with: {purpose}. "
+                "They are not the same run: was the software changed in between? Begin a new run without --resume."
+            )
+        self._place += 1
+        with reading(self.path) as book:
+            content = book.content(item.seq)
+        if content is None and kind == "kept":
+            return None
+        if content is None or digest_of(content) != item.digest:
+            raise FormatError(f"The ledger {self.path} is damaged: the content of line {item.seq} is not what it was.")
+        return content

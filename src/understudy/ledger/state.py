@@ -1,0 +1,227 @@
+"""Where datasets and runs stand, read off the lines of the ledger from the first to the last. Public.
+
+While a run is going, or was killed, its whole budget counts as spent; once it has ended, what it spent does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from understudy.errors import FormatError, LedgerError, did_you_mean
+from understudy.ledger.entries import KINDS, Entry
+from understudy.privacy import Charge, epsilon_of
+
+REPORT_DELTA = 1e-9
+"""The delta that amounts are reported at, unless a dataset declares one."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a run did: an answer (``charged``), a note, or a model that it kept."""
+
+    seq: int
+    kind: str
+    purpose: str
+    request: str
+    digest: str
+    rho: Fraction
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. ``settled`` is None while it is running, or was killed."""
+
+    name: str
+    dataset: str
+    budget: Fraction
+    epsilon: float | None
+    delta: float | None
+    private: bool
+    settings: Mapping[str, Any] = field(repr=False)
+    token: str = field(repr=False)
+    began: str
+    state: Literal["running", "stopped", "finished"] = "running"
+    settled: Fraction | None = None
+    resumed: int = 0
+    items: tuple[Item, ...] = field(default=(), repr=False)
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """Its answers, with what each cost."""
+        return tuple(Charge(item.rho, item.purpose) for item in self.items if item.kind == "charged")
+
+    @property
+    def charged(self) -> Fraction:
+        """What its answers cost, exactly."""
+        return sum((charge.rho for charge in self.charges), Fraction(0))
+
+    @property
+    def counts(self) -> Fraction:
+        """What counts as spent."""
+        return self.budget if self.settled is None else self.settled
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table's name, what may be spent on it (``cap`` None: no limit), and the runs that did."""
+
+    name: str
+    cap: Fraction | None
+    epsilon: float | None
+    delta: float
+    runs: tuple[Run, ...] = field(default=(), repr=False)
+
+    @property
+    def spent(self) -> Fraction:
+        """What ended runs have spent, exactly."""
+        return sum((run.settled for run in self.runs if run.settled is not None), Fraction(0))
+
+    @property
+    def reserved(self) -> Fraction:
+        """The whole budgets of runs that are going, or were killed."""
+        return sum((run.budget for run in self.runs if run.settled is None), Fraction(0))
+
+    @property
+    def left(self) -> Fraction | None:
+        """What a new run may have at most; None where there is no limit."""
+        return None if self.cap is None else self.cap - self.spent - self.reserved
+
+    def epsilon_of(self, rho: Fraction) -> float:
+        """Return what ``rho`` means as epsilon, at this dataset's delta; the declared one where it is the cap."""
+        if rho <= 0:
+            return 0.0
+        return self.epsilon if rho == self.cap and self.epsilon is not None else epsilon_of(rho, self.delta)
+
+
+class State:
+    """All datasets and runs after some lines. ``problems`` tells of lines that do not follow from those before."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._datasets: dict[str, Dataset] = {}
+        self._runs: dict[str, Run] = {}
+        self._items: dict[str, list[Item]] = {}
+        self._sums: dict[str, Fraction] = {}
+        self.problems: list[str] = []
+        for entry in entries:
+            self._follow(entry)
+
+    @property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Every dataset with its runs, as they were declared."""
+        return tuple(replace(d, runs=tuple(r for r in self.runs if r.dataset == d.name)) for d in self._datasets.values())
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, as they were begun."""
+        return tuple(replace(run, items=tuple(self._items[name])) for name, run in self._runs.items())
+
+    def dataset(self, name: str) -> Dataset:
+        """Return a dataset by name, or say which there are."""
+        for dataset in self.datasets:
+            if dataset.name == name:
+                return dataset
+        names = ", ".join(self._datasets) or "none yet"
+        hint = did_you_mean(name, self._datasets)
+        raise LedgerError(f'The ledger has no dataset "{name}" (it has: {names}).{hint} Add it with understudy ledger init.')
+
+    def run(self, name: str) -> Run:
+        """Return a run by name."""
+        return replace(self._runs[name], items=tuple(self._items[name]))
+
+    def _follow(self, entry: Entry) -> None:
+        if entry.kind not in KINDS:
+            raise FormatError(f"Line {entry.seq} of the ledger is of an unknown kind: upgrade, or restore it from a copy.")
+        try:
+            getattr(self, f"_{entry.kind}")(entry)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise FormatError(
+                f"Line {entry.seq} of the ledger ({entry.kind}) makes no sense. Restore it from a copy."
+            ) from None
+
+    def _opened(self, entry: Entry) -> None:
+        self._expect(entry.seq == 1, entry, "opens the ledger again")
+
+    def _declared(self, entry: Entry) -> None:
+        self._expect(entry.dataset not in self._datasets, entry, "declares a dataset again")
+        self._datasets[entry.dataset] = _declared(entry)
+
+    def _capped(self, entry: Entry) -> None:
+        self._expect(entry.dataset in self._datasets, entry, "caps an unknown dataset")
+        self._datasets[entry.dataset] = _declared(entry)
+
+    def _reserved(self, entry: Entry) -> None:
+        self._expect(entry.run not in self._runs, entry, "begins a run again")
+        detail = entry.details
+        run = Run(
+            entry.run,
+            entry.dataset,
+            entry.amount,
+            _number(detail["epsilon"]),
+            _number(detail["delta"]),
+            bool(detail["private"]),
+            dict(detail["settings"]),
+            str(detail["token"]),
+            entry.at,
+        )
+        self._runs[entry.run], self._items[entry.run], self._sums[entry.run] = run, [], Fraction(0)
+        self._within_cap(entry)
+
+    def _resumed(self, entry: Entry) -> None:
+        run = self._runs[entry.run]
+        self._expect(run.state != "finished", entry, "resumes a finished run")
+        self._expect(entry.amount == run.budget, entry, "resumes a run with another budget")
+        token = str(entry.details["token"])
+        self._runs[run.name] = replace(run, state="running", settled=None, token=token, resumed=run.resumed + 1)
+        self._within_cap(entry)
+
+    def _answered(self, entry: Entry) -> None:
+        run = self._runs[entry.run]
+        self._expect(run.state == "running", entry, "comes after its run has ended")
+        self._expect(entry.dataset == run.dataset, entry, "is of another dataset than its run")
+        item = Item(entry.seq, entry.kind, entry.purpose, str(entry.details["request"]), entry.digest, entry.amount)
+        self._items[entry.run].append(item)
+        self._sums[entry.run] += item.rho
+        self._expect(self._sums[entry.run] <= run.budget, entry, "brings its run above its budget")
+        self._expect(entry.kind == "charged" or item.rho == 0, entry, "is no answer, and yet costs something")
+
+    _charged = _noted = _kept = _answered
+
+    def _stopped(self, entry: Entry) -> None:
+        self._settle(entry, "stopped")
+
+    def _finished(self, entry: Entry) -> None:
+        self._settle(entry, "finished")
+        self._expect(entry.amount == self._sums[entry.run], entry, "finishes with another sum than its answers have")
+
+    def _settle(self, entry: Entry, state: Literal["stopped", "finished"]) -> None:
+        run = self._runs[entry.run]
+        self._expect(run.state == "running", entry, "ends a run that has ended")
+        self._expect(self._sums[entry.run] <= entry.amount <= run.budget, entry, "settles for less than was spent")
+        self._runs[run.name] = replace(run, state=state, settled=entry.amount)
+
+    def _within_cap(self, entry: Entry) -> None:
+        dataset = self._datasets[entry.dataset]
+        counted = sum((run.counts for run in self._runs.values() if run.dataset == entry.dataset), Fraction(0))
+        self._expect(dataset.cap is None or counted <= dataset.cap, entry, "exceeds the cap of its dataset")
+
+    def _expect(self, holds: bool, entry: Entry, what: str) -> None:
+        if not holds:
+            self.problems.append(f"Line {entry.seq} ({entry.kind}) {what}.")
+
+
+def _declared(entry: Entry) -> Dataset:
+    detail = entry.details
+    cap = entry.amount if detail["limited"] else None
+    delta = _number(detail["delta"])
+    return Dataset(entry.dataset, cap, _number(detail["epsilon"]), REPORT_DELTA if delta is None else delta)
+
+
+def _number(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError
+    return float(value)
