@@ -3,7 +3,8 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim bench-downstream clean
+.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim bench-downstream \
+	bench-quick bench-grid bench-peers bench-micro results clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -62,6 +63,24 @@ bench-aim: $(VENV)/.installed  ## AIM on real tables: accuracy, time, bounds (re
 
 bench-downstream: $(VENV)/.bench  ## train on synthetic, test on real
 	$(BIN)/python benchmarks/downstream.py
+
+bench-quick: $(VENV)/.bench  ## two tables, all our mechanisms, about 10 minutes; run again, it compares
+	$(BIN)/python benchmarks/run_grid.py --plan quick --again
+	$(BIN)/python benchmarks/results_page.py
+
+bench-grid: $(VENV)/.bench  ## the paper's grid, most telling cells first; hours, can be stopped and goes on
+	$(BIN)/python benchmarks/run_grid.py --plan $(or $(PLAN),stored) $(if $(MINUTES),--minutes $(MINUTES)) --jobs $(or $(JOBS),1)
+	$(BIN)/python benchmarks/results_page.py
+
+bench-peers: $(VENV)/.bench  ## the same cells for every peer, ours beside; at most LIMIT seconds a cell (300)
+	$(BIN)/python benchmarks/run_grid.py --plan peers --limit $(or $(LIMIT),300) $(if $(MINUTES),--minutes $(MINUTES))
+	$(BIN)/python benchmarks/results_page.py
+
+bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: what got slower
+	$(BIN)/python benchmarks/micro.py
+
+results: $(VENV)/.bench  ## write docs/results.md and its figures from the stored results
+	$(BIN)/python benchmarks/results_page.py
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .venv-mbi .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,7 +15,8 @@ from typing import Any
 from grid import store, summary
 from grid.cells import Cell
 from grid.plans import PLANS, Plan
-from grid.runner import Settings, Stopped, run
+from grid.runner import Settings, Stopped, missing, refuse, run
+from peers import environments
 from reference_sets import ROOT
 from tables import available
 
@@ -42,6 +43,16 @@ def set_aside(path: Path, cells: list[Cell]) -> Path | None:
     if path.exists() and {cell.key for cell in cells} <= store.latest(store.read(path)).keys():
         path.replace(before)
     return before if before.exists() else None
+
+
+def set_up_peers(cells: list[Cell], path: Path, settings: Settings) -> None:
+    """Make the environments that the missing cells need; a peer that does not install is shown so, with the reason."""
+    wanted = missing(cells, store.read(path), settings.retry)
+    for peer in dict.fromkeys(cell.mechanism.split("/")[0] for cell in wanted if cell.is_peer):
+        environment = environments.ensure(peer)
+        print(f"{peer}: {environment.message or 'installed'}", flush=True)
+        if environment.python is None:
+            refuse([cell for cell in cells if cell.mechanism.startswith(f"{peer}/")], path, settings, environment.message)
 
 
 def say(line: dict[str, Any]) -> None:
@@ -81,6 +92,7 @@ def main() -> int:
     limit = arguments.limit or plan.limit
     settings = Settings(arguments.seed, arguments.jobs, limit, arguments.minutes, arguments.retry)
     try:
+        set_up_peers(cells, path, settings)
         left = run(cells, path, settings, say)
     except Stopped as stop:
         print(f"stopped by {stop}: results so far are in {path.name}; start again to go on")

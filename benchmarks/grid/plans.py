@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 
 from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, OURS, ROUNDS, Cell
+from peers import environments
 
 TABLES = ("titanic", "adult", "salary", "fire", "msnbc")
 PRACTICAL = (0.1, 1.0, 10.0)
 COMPARED = ("aim", "mwem", "independent", "gaussian")
-PEERS = {"mbi": ("aim",), "opendp": ("aim", "mst"), "dpmm": ("aim", "mst"), "smartnoise": ("aim", "mst")}
-"""The libraries that ``benchmarks/peers`` has adapters for, and what each is asked for."""
+PEERS = {peer.name: peer.mechanisms for peer in environments.PEERS.values()}
+"""The libraries that ``benchmarks/peers`` can run, and what each is asked for."""
 
 
 def cross(

@@ -15,7 +15,6 @@ from reference_sets import ROOT
 PACKAGES = ("understudy", "numpy", "opendp", "pyarrow", "duckdb")
 
 
-@cache
 def versions() -> dict[str, str]:
     """Versions of what a cell runs on; ``commit`` has a + when src differs from it."""
     found = {"python": platform.python_version(), "commit": commit()}

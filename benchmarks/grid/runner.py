@@ -26,7 +26,7 @@ from grid.cells import Cell
 from reference_sets import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "run_cell.py"
-GRACE = 60.0
+GRACE = 120.0
 """Seconds past its limit that a peer's cell gets for the comparison, after its own process was stopped."""
 Heard = Callable[[store.Line], None]
 
@@ -55,6 +55,15 @@ def run(cells: Sequence[Cell], path: Path, settings: Settings, heard: Heard) -> 
     return len(missing(cells, store.read(path), retry=False))
 
 
+def refuse(cells: Sequence[Cell], path: Path, settings: Settings, message: str) -> None:
+    """Book cells that cannot be run at all, such as those of a peer that does not install."""
+    with store.appending(path) as file:
+        for cell in missing(cells, store.read(path), settings.retry):
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            ended = {"seconds": 0.0, "status": "failed", "message": message, "result": {}, "progress": None}
+            store.append(file, _stamp(cell, started, provenance.versions(), settings) | ended)
+
+
 def missing(cells: Sequence[Cell], lines: list[store.Line], retry: bool) -> list[Cell]:
     """The cells without a result; with ``retry``, those that did not end well count as without one."""
     known = store.latest(lines)
@@ -72,6 +81,8 @@ class _Flight:
     slot: int
     started: str
     began: float
+    versions: dict[str, str]
+    """Asked when it starts: the code may change while a long plan runs."""
 
 
 class _Desk:
@@ -105,7 +116,7 @@ class _Desk:
                 start_new_session=True,
             )
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.flights.append(_Flight(cell, process, scratch, slot, started, time.monotonic()))
+        self.flights.append(_Flight(cell, process, scratch, slot, started, time.monotonic(), provenance.versions()))
 
     def look(self) -> None:
         """Book the flights that have ended, and stop those that are past their limit."""
@@ -119,7 +130,8 @@ class _Desk:
                 self._book(flight, seconds, late)
 
     def _book(self, flight: _Flight, seconds: float, late: bool) -> None:
-        line = _stamp(flight, self.settings) | {"seconds": round(seconds, 3)} | _found(flight, late, self.settings.limit)
+        line = _stamp(flight.cell, flight.started, flight.versions, self.settings)
+        line |= {"seconds": round(seconds, 3)} | _found(flight, late, self.settings.limit)
         store.append(self.file, line)
         self.heard(line)
 
@@ -140,19 +152,18 @@ def _work(waiting: deque[Cell], desk: _Desk) -> None:
         desk.abandon()
 
 
-def _stamp(flight: _Flight, settings: Settings) -> store.Line:
-    cell = flight.cell
+def _stamp(cell: Cell, started: str, versions: dict[str, str], settings: Settings) -> store.Line:
     return {
         "cell": cell.key,
         **asdict(cell),
         "base_seed": settings.seed,
         "seed": cell.seed(settings.seed),
         "private": False,
-        "started": flight.started,
+        "started": started,
         "jobs": settings.jobs,
         "limit": settings.limit,
         "machine": provenance.machine(),
-        "versions": provenance.versions(),
+        "versions": versions,
     }
 
 
@@ -167,7 +178,7 @@ def _found(flight: _Flight, late: bool, limit: float) -> dict[str, Any]:
         code = flight.process.returncode
         found = {"status": "killed", "message": _ending(flight.scratch, code), "result": {}}
     if found["status"] != "done":
-        found["progress"] = _progress(flight.scratch)
+        found.setdefault("progress", _progress(flight.scratch))
     return found
 
 

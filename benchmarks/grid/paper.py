@@ -1,0 +1,265 @@
+"""Every figure that the paper states in its text, and what ours is over the results at hand. Public, but for our errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from grid.cells import ABLATIONS, EPSILONS, ROUNDS
+from grid.results import Results, Setting
+from grid.significance import geometric_mean, larger, stouffer
+
+TRIPLES = ("all-3way", "target", "skewed")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What ours is, as it is shown, and over what."""
+
+    value: float
+    over: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.value:.3g}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stated figure. ``better`` is which way is better where the figure is a merit, and None where it is not."""
+
+    key: str
+    what: str
+    paper: float
+    ours: Callable[[Results], Found | None]
+    better: Literal["lower", "higher"] | None = None
+    said: str = ""
+    """How the paper puts it, where that is not just the number."""
+    absent: str = "not measured yet"
+    """What stands in for our figure when there is none."""
+
+    def worse(self, found: Found) -> bool:
+        """Whether ours is worse than the paper's."""
+        if self.better is None:
+            return False
+        return found.value > self.paper if self.better == "lower" else found.value < self.paper
+
+
+def rows() -> list[Row]:
+    """All of them, in the order of the paper."""
+    return [*_against_others(), *_ablations(), *_bounds(), *_subsampling(), *_zeros(), *_capacity(), *_rounds(), *_others()]
+
+
+def over(settings: Sequence[Setting]) -> str:
+    """Settings in a few words."""
+    tables, workloads = (list(dict.fromkeys(s[k] for s in settings)) for k in (0, 1))
+    epsilons = sorted({s[2] for s in settings})
+    spread = f"ε = {epsilons[0]:g}" if len(epsilons) == 1 else f"{len(epsilons)} ε from {epsilons[0]:g} to {epsilons[-1]:g}"
+    count = f"{len(settings)} setting{'s' * (len(settings) > 1)}"
+    return f"{count}: {', '.join(map(str, tables))}; {', '.join(map(str, workloads))}; {spread}"
+
+
+def ratios(results: Results, above: str, below: str = "aim", workloads: Sequence[str] = TRIPLES) -> dict[Setting, float]:
+    """Error of ``above`` over that of ``below`` wherever both were run."""
+    settings = [s for s in results.settings(above, below) if s[1] in workloads]
+    return {s: results.ratio(s, above, below) for s in settings}
+
+
+def _mean_ratio(above: str, workloads: Sequence[str], results: Results) -> Found | None:
+    found = ratios(results, above, workloads=workloads)
+    return Found(geometric_mean(list(found.values())), over(list(found))) if found else None
+
+
+def _most(above: str, results: Results) -> Found | None:
+    found = ratios(results, above, workloads=["all-3way"])
+    return Found(max(found.values()), over(list(found))) if found else None
+
+
+def _best(least: float, results: Results) -> Found | None:
+    found = {s: r for s, r in ratios(results, "mwem", workloads=["all-3way"]).items() if s[2] >= least}
+    share = float(np.mean([r > 1 for r in found.values()])) if found else 0.0
+    return Found(share, over(list(found)), f"{100 * share:.0f} %") if found else None
+
+
+def _against_others() -> Iterator[Row]:
+    general = partial(_mean_ratio, "mwem", ["all-3way"])
+    yield Row("mwem-mean", "AIM's improvement over MWEM+PGM, all-3way, mean", 1.5, general, "higher", "1.5×")
+    yield Row("mwem-most", "the same, most extreme case", 16.0, partial(_most, "mwem"), "higher", "16×")
+    yield Row("best-share", "settings where AIM is best, all-3way", 0.76, partial(_best, 0.0), "higher", "76 %")
+    yield Row("best-share-1", "the same, ε ≥ 1", 1.0, partial(_best, 1.0), "higher", "100 %")
+
+
+STATED = {
+    "aim:laplace": (1.18, "Gaussian noise"),
+    "aim:bounded": (1.13, "unbounded privacy"),
+    "aim:even": (1.08, "10/90 budget split"),
+    "aim:uniform": (1.03, "independent initialisation"),
+    "aim:mwem-selection": (1.37, "selection criterion and candidates"),
+    "aim:fixed": (1.48, "adaptive rounds and budget"),
+}
+
+
+def combined_p(results: Results, above: str) -> tuple[float, int] | None:
+    """The combined p-value that ``above`` errs more than AIM, as log10, and of how many settings."""
+    settings = [s for s in results.settings(above, "aim") if s[1] in TRIPLES]
+    tests = [larger(results.trials(s, above), results.trials(s, "aim")) for s in settings]
+    known = [p for p in tests if p is not None]
+    return (stouffer(known), len(known)) if known else None
+
+
+def _none(results: Results) -> None:
+    """A figure that this project cannot have."""
+
+
+def _combined(name: str, results: Results) -> Found | None:
+    found = combined_p(results, name)
+    return Found(found[0], f"{found[1]} t-tests", scientific(found[0])) if found else None
+
+
+def scientific(exponent: float) -> str:
+    """A number given as its base-10 logarithm."""
+    if exponent > -2:
+        return f"{10**exponent:.2g}"
+    return f"10^{exponent:.0f}"
+
+
+def _ablations() -> Iterator[Row]:
+    for name, (stated, element) in STATED.items():
+        code, instead, _ = ABLATIONS[name]
+        ours = partial(_mean_ratio, name, TRIPLES)
+        yield Row(
+            f"ablation-{code}", f"{code}: {element}, error without it (with {instead}) over error with it", stated, ours
+        )
+    yield Row(
+        "ablation-O1", "O1: Private-PGM, error with relaxed projection over error with it", 2.36, _none, absent="not built"
+    )
+    yield Row("p-A1", "A1: Stouffer's combined p-value", -22.0, partial(_combined, "aim:uniform"), None, "10^-22")
+    yield Row("p-A3", "A3: Stouffer's combined p-value", -166.0, partial(_combined, "aim:fixed"), None, "10^-166")
+
+
+def _bound(kind: str, results: Results) -> Found | None:
+    found = results.mean(("fire", "all-3way", 10.0), "aim", "bounds", "medians", kind)
+    return None if found is None else Found(found, "fire, all-3way, ε = 10")
+
+
+def _exceeded(results: Results) -> Found | None:
+    setting = ("fire", "all-3way", 10.0)
+    found = results.trials(setting, "aim", "bounds", "exceeded")
+    counts = [results.trials(setting, "aim", "bounds", "counts", kind) for kind in ("supported", "unsupported")]
+    total = sum(map(sum, counts))
+    return Found(sum(found), f"{total:.0f} bounds in {len(found)} runs", f"{sum(found):.0f}") if found else None
+
+
+def _bounds() -> Iterator[Row]:
+    yield Row("bound-supported", "median bound over true error, supported", 4.4, partial(_bound, "supported"), "lower")
+    yield Row("bound-unsupported", "median bound over true error, unsupported", 8.3, partial(_bound, "unsupported"), "lower")
+    yield Row("bound-exceeded", "marginals whose error exceeds its 95 % bound", 0.0, _exceeded, None, "none")
+
+
+def _fraction(workload: str, epsilon: float, results: Results) -> Found | None:
+    settings = [s for s in results.settings("aim") if s[1:] == (workload, epsilon)]
+    means = {s: results.fraction(s, "aim") for s in settings}
+    known = {s: m for s, m in means.items() if m is not None}
+    return Found(float(np.median(list(known.values()))), over(list(known))) if known else None
+
+
+def _subsampling() -> Iterator[Row]:
+    stated = {10.0: (0.37, 0.62, 0.85), 1.0: (0.13, 0.15, 0.21)}
+    for epsilon, figures in stated.items():
+        for workload, value in zip(TRIPLES, figures, strict=True):
+            what = f"median subsampling fraction, {workload}, ε = {epsilon:g}"
+            yield Row(f"subsampling-{workload}-{epsilon:g}", what, value, partial(_fraction, workload, epsilon), "higher")
+
+
+FIRE = (0.613, 0.303, 0.141, 0.087, 0.052, 0.044, 0.038, 0.029, 0.025)
+FIRE_ZEROS = (0.542, 0.263, 0.153, 0.077, 0.053, 0.045, 0.032, 0.026, 0.025)
+
+
+def _error(dataset: str, epsilon: float, mechanism: str, results: Results) -> Found | None:
+    trials = results.trials((dataset, "all-3way", epsilon), mechanism)
+    if not trials:
+        return None
+    mean = float(np.mean(trials))
+    return Found(mean, f"{len(trials)} trial{'s' * (len(trials) > 1)}", f"{mean:.3f}")
+
+
+def _zeros() -> Iterator[Row]:
+    for name, words, figures in (("aim", "AIM", FIRE), ("aim:zeros", "AIM with structural zeros", FIRE_ZEROS)):
+        for epsilon, value in zip(EPSILONS, figures, strict=True):
+            what = f"error of {words}, fire, all-3way, ε = {epsilon:g}"
+            yield Row(f"{name}-fire-{epsilon:g}", what, value, partial(_error, "fire", epsilon, name), "lower")
+
+
+def _against_default(name: str, results: Results) -> Found | None:
+    setting = ("fire", "all-3way", 1.0)
+    if setting not in results.settings(name, "aim"):
+        return None
+    change = results.ratio(setting, name, "aim") - 1
+    return Found(change, over([setting]), f"{100 * change:+.0f} %")
+
+
+def _hours(name: str, results: Results) -> Found | None:
+    seconds = results.mean(("fire", "all-3way", 1.0), name, "seconds")
+    return None if seconds is None else Found(seconds / 3600, "fire, all-3way, ε = 1", f"{seconds:.0f} s")
+
+
+def _capacity() -> Iterator[Row]:
+    large, small = partial(_against_default, "aim:1280MB"), partial(_against_default, "aim:5MB")
+    yield Row("capacity-1280-error", "error with 1.28 GB beside 80 MB, fire, ε = 1", -0.13, large, None, "−13 %")
+    yield Row("capacity-5-error", "error with 5 MB beside 80 MB, fire, ε = 1", 0.75, small, None, "+75 %")
+    for name, words, hours, said in (
+        ("aim", "80 MB", 9.0, "9 hours"),
+        ("aim:1280MB", "1.28 GB", 168.0, "7 days"),
+        ("aim:5MB", "5 MB", 1.0, "less than an hour"),
+    ):
+        yield Row(f"time-{words}", f"time of AIM, fire, ε = 1, {words}", hours, partial(_hours, name), "lower", said)
+
+
+def _in_hindsight(results: Results) -> Found | None:
+    """AIM over the best fixed T of each setting: geometric mean; settings with at least half of the T."""
+    names = [f"aim:T={t}" for t in ROUNDS] + ["aim:fixed"]
+    known = {s: [n for n in names if s in results.settings(n)] for s in results.settings("aim")}
+    full = {s: min(results.ratio(s, n, "aim") for n in found) for s, found in known.items() if len(found) >= 5}
+    return Found(1 / geometric_mean(list(full.values())), over(list(full))) if full else None
+
+
+def _rounds() -> Iterator[Row]:
+    stated = dict(zip(ROUNDS, (5.07, 3.87, 2.36, 1.46, 1.13, 1.06, 1.17, 1.27), strict=True))
+    for t, value in stated.items():
+        ours = partial(_mean_ratio, f"aim:T={t}", TRIPLES)
+        yield Row(f"rounds-{t}", f"error with {t} fixed rounds over error with adaptive ones", value, ours)
+    yield Row("rounds-d", "the same, d rounds", 1.48, partial(_mean_ratio, "aim:fixed", TRIPLES))
+    yield Row("rounds-best", "the best fixed number", 64.0, _best_fixed, None, "64 (1.06)")
+    yield Row("rounds-hindsight", "error of AIM over that with the best T of each setting", 1.1, _in_hindsight, "lower")
+
+
+def _best_fixed(results: Results) -> Found | None:
+    found = {t: _mean_ratio(f"aim:T={t}", TRIPLES, results) for t in ROUNDS}
+    known = {t: f for t, f in found.items() if f is not None}
+    if not known:
+        return None
+    best = min(known, key=lambda t: known[t].value)
+    return Found(best, known[best].over, f"{best} ({known[best].value:.3g})")
+
+
+def _passing(workload: str, results: Results) -> Found | None:
+    """The least ε at which Gaussian answers err less than AIM's table does, on any table at hand."""
+    found = ratios(results, "gaussian", workloads=[workload])
+    passed = [s[2] for s, r in found.items() if r < 1]
+    if not found:
+        return None
+    return Found(min(passed, default=np.inf), over(list(found)), f"{min(passed):g}" if passed else "none measured")
+
+
+def _others() -> Iterator[Row]:
+    sixteen = partial(_error, "adult", 0.1, "mwem:T=16")
+    yield Row("mwem-16", "error of MWEM+PGM with 16 rounds, adult, all-3way, ε = 0.1", 0.62, sixteen, "lower")
+    eight = partial(_error, "adult", EPSILONS[1], "mwem:T=8")
+    yield Row("mwem-8", "error of MWEM+PGM with 8 rounds, adult, all-3way, ε = 0.032", 0.86, eight, "lower")
+    for workload, value, said in (("all-2way", 1.0, "1"), ("all-3way", 31.0, "31")):
+        what = f"ε from which Gaussian answers err less than AIM's table, {workload}"
+        yield Row(f"gaussian-{workload}", what, value, partial(_passing, workload), None, said)

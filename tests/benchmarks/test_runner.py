@@ -1,0 +1,144 @@
+"""The runner: the same cell gives the same error, a stopped run goes on, and what fails is booked with its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.conftest import BENCHMARKS
+from grid import runner, store
+from grid.cells import CONFIGURATIONS, EPSILONS, Cell
+from grid.plans import PLANS
+from grid.runner import Settings
+from tables import EXAMPLE_ROWS, Table
+
+QUICK = Cell("example", "all-2way", 1.0, 0, "independent")
+
+
+def run(cells: list[Cell], path: Path, **settings: object) -> list[store.Line]:
+    runner.run(cells, path, Settings(**settings), lambda line: None)  # type: ignore[arg-type]
+    return store.read(path)
+
+
+def test_a_cell_gives_the_same_error_again_alone_or_beside_another(tmp_path: Path) -> None:
+    cells = [Cell("example", "all-2way", 1.0, trial, "aim") for trial in range(2)]
+    alone = run(cells, tmp_path / "alone.jsonl")
+    beside = {line["cell"]: line for line in run(cells, tmp_path / "beside.jsonl", jobs=2)}
+    assert [line["status"] for line in alone] == ["done", "done"]
+    for line in alone:
+        assert line["result"]["error"] == beside[line["cell"]]["result"]["error"]
+        assert line["result"]["bounds"]["medians"] == beside[line["cell"]]["result"]["bounds"]["medians"]
+    first, second = (line["result"]["error"]["l1"] for line in alone)
+    assert first != second
+
+
+def test_a_line_says_all_that_it_should(tmp_path: Path) -> None:
+    [line] = run([QUICK], tmp_path / "results.jsonl")
+    assert line["private"] is False
+    assert {"understudy", "commit", "numpy", "opendp", "python"} <= line["versions"].keys()
+    assert line["machine"].keys() == {"cores", "cpu", "memory_gb", "system"}
+    assert os.uname().nodename not in json.dumps(line["machine"])
+    result = line["result"]
+    assert result["error"].keys() == result["model_error"].keys() == {"l1", "l2", "max"}
+    assert 0 < result["seconds"] <= line["seconds"]
+    assert result["start_mb"] <= result["peak_mb"]
+    assert abs(result["rows"] - EXAMPLE_ROWS) < 1_000
+
+
+def test_cells_that_have_a_result_are_not_run_again_unless_they_failed_and_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with store.appending(path) as file:
+        store.append(file, {"cell": QUICK.key, "status": "failed", "message": "of old"})
+    assert len(run([QUICK], path)) == 1
+    lines = run([QUICK], path, retry=True)
+    assert [line["status"] for line in lines] == ["failed", "done"]
+    assert len(run([QUICK], path, retry=True)) == 2
+
+
+def test_what_fails_and_what_takes_too_long_is_booked(tmp_path: Path) -> None:
+    failing = Cell("example", "all-9way", 1.0, 0, "gaussian+pgm")
+    [failed] = run([failing], tmp_path / "failed.jsonl")
+    assert failed["status"] == "failed"
+    assert "CapacityError" in failed["message"]
+    [late] = run([QUICK], tmp_path / "late.jsonl", limit=0.05)
+    assert late["status"] == "timeout"
+    assert "0.05 s" in late["message"]
+
+
+def test_no_cell_begins_after_the_time_is_over(tmp_path: Path) -> None:
+    assert run([QUICK], tmp_path / "results.jsonl", minutes=0.0) == []
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_run_loses_the_cell_in_flight_and_goes_on(tmp_path: Path, kind: signal.Signals) -> None:
+    """A quick cell, then one that would take long: stop the runner in the second, and no process is left behind."""
+    path, script = tmp_path / "results.jsonl", tmp_path / "start.py"
+    cells = [QUICK, Cell("example", "all-3way", 1.0, 0, "aim:T=256")]
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r})\nfrom pathlib import Path\n"
+        "from grid.cells import Cell\nfrom grid.runner import Settings, run\n"
+        f"run([Cell.parse(k) for k in {[c.key for c in cells]!r}], Path({str(path)!r}), Settings(), print)\n"
+    )
+    started = subprocess.Popen([sys.executable, str(script)], start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        child = _wait_for_second(path, started)
+    finally:
+        os.kill(started.pid, kind)
+        started.wait(20)
+    assert [line["cell"] for line in store.read(path)] == [QUICK.key]
+    _wait_until_gone(child)
+    assert [cell.key for cell in runner.missing(cells, store.read(path), retry=False)] == [cells[1].key]
+
+
+def _wait_for_second(path: Path, started: subprocess.Popen[bytes]) -> int:
+    """Return the process of the second cell, once it is there."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and started.poll() is None:
+        children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+        if len(store.read(path)) == 1 and children:
+            time.sleep(0.3)
+            return int(children[0])
+        time.sleep(0.05)
+    raise AssertionError("the second cell did not begin")
+
+
+def _wait_until_gone(pid: int) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the cell's process outlived the runner")
+
+
+def test_seeds_differ_between_cells_and_bases_and_stay_as_they_are() -> None:
+    cells = PLANS["stored"].cells
+    assert len({cell.seed(0) for cell in cells}) == len(cells)
+    assert QUICK.seed(0) != QUICK.seed(1)
+    assert Cell("titanic", "all-3way", 1.0, 0, "aim").seed(0) == 205440917271310
+
+
+def test_plans_name_cells_that_exist() -> None:
+    assert EPSILONS == (0.01, 0.03162, 0.1, 0.3162, 1.0, 3.162, 10.0, 31.62, 100.0)
+    for plan in PLANS.values():
+        cells = plan.cells
+        assert len(set(cells)) == len(cells) > 0
+        assert all(Cell.parse(cell.key) == cell for cell in cells)
+        assert all(cell.mechanism in CONFIGURATIONS or cell.is_peer for cell in cells)
+    assert all(configuration.make() for configuration in CONFIGURATIONS.values())
+
+
+def test_workloads_are_the_same_every_time() -> None:
+    table = Table.load("example")
+    assert table.workload("skewed") == Table.load("example").workload("skewed")
+    assert all(table.target in clique for clique in table.workload("target").cliques)
