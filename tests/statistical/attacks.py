@@ -1,0 +1,158 @@
+"""The strongest attacker there is: knows both tables, every setting and every released number, and guesses which it was.
+
+White box: each attack runs the code of the product behind a door on two worst-case neighbours, and scores every run by its
+exact log-likelihood ratio, which no attacker can better (Neyman and Pearson).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.mechanism import mechanism
+from understudy.model import fit
+from understudy.privacy import Budget, Candidate, Door, Measurement, Noise, Unit, sigma_for
+from understudy.privacy.scoring import scores
+from understudy.workload import Workload
+
+DOMAIN = Domain.of({"a": 2, "b": 3, "c": 2})
+ROW, INSTEAD = (1, 2, 1), (0, 0, 0)
+REST = [(0, 0, 0)] * 3 + [(1, 1, 0)] * 2 + [(0, 1, 1)]
+"""The records that both tables have; the attacker knows them too, so they do not matter."""
+
+MakeNoise = Callable[[], Noise | None]
+
+
+class Table:
+    """Counts of a few known records, made once: an audit opens thousands of doors."""
+
+    def __init__(self, rows: Sequence[tuple[int, ...]], domain: Domain = DOMAIN) -> None:
+        self.domain = domain
+        self._whole = np.zeros(domain.sizes, np.int64)
+        for row in rows:
+            self._whole[row] += 1
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        return [np.asarray(self._one(clique), np.int64) for clique in cliques]
+
+    def _one(self, clique: Clique) -> NDArray[np.int64]:
+        away = tuple(i for i, name in enumerate(self.domain) if name not in clique)
+        return np.asarray(self._whole.sum(axis=away))
+
+
+def worst_pair(unit: Unit) -> tuple[Table, Table]:
+    """Return neighbours that every marginal tells apart as far as the unit allows."""
+    without = REST if unit is Unit.ADD_REMOVE else [*REST, INSTEAD]
+    return Table(without), Table([*REST, ROW])
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Log-likelihood ratios (with the record over without it) of runs on the table without, and on the one with it."""
+
+    without: NDArray[np.float64]
+    within: NDArray[np.float64]
+
+    def errors(self) -> tuple[int, int]:
+        """Return false alarms and misses of the guess "with it" above a ratio of one; ties go half and half."""
+        return self._wrong(self.without, 1), self._wrong(self.within, -1)
+
+    @staticmethod
+    def _wrong(ratios: NDArray[np.float64], sign: int) -> int:
+        signed = sign * ratios
+        return int((signed > 1e-12).sum() + (np.abs(ratios) <= 1e-12).sum() // 2)
+
+
+def guessed(unit: Unit, runs: int, once: Callable[[Table], float]) -> Guess:
+    """Run the attack ``runs`` times on each table."""
+    made = [np.array([once(table) for _ in range(runs)]) for table in worst_pair(unit)]
+    return Guess(made[0], made[1])
+
+
+@cache
+def _exact(clique: Clique, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    (without,), (within,) = (table.count([clique]) for table in worst_pair(unit))
+    return without, within
+
+
+def ratio_of(measured: Measurement, unit: Unit) -> float:
+    """Return log P(values | with) − log P(values | without), exactly, for either noise."""
+    without, within = _exact(measured.clique, unit)
+    near, far = measured.values - within, measured.values - without
+    if measured.noise == "gaussian":
+        return float((far**2 - near**2).sum() / (2 * measured.scale**2))
+    return float((np.abs(far) - np.abs(near)).sum() / measured.scale)
+
+
+def measuring(unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
+    """Attack single measurements: one marginal, measured with all of the budget in a few parts.
+
+    Parts of several scales make the attacker's statistic nearly continuous, although each answer is a whole number.
+    """
+    sigmas = [sigma_for(rho * Fraction(k, 9), unit) for k in (2, 3, 4)]
+
+    def once(table: Table) -> float:
+        door = Door(table, Budget.of(rho=rho), unit=unit, noise=noise())
+        return sum(ratio_of(door.measure(("a", "b"), sigma=sigma), unit) for sigma in sigmas)
+
+    return guessed(unit, runs, once)
+
+
+def running(name: str, unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
+    """Attack whole runs of a mechanism: every measurement, and every choice that led to it."""
+    workload, how = Workload.all_kway(DOMAIN, 2), mechanism(name, **({"rounds": 6} if name in ("aim", "mwem") else {}))
+
+    def once(table: Table) -> float:
+        watched = Watching(table, rho, unit, noise())
+        how.run(watched, workload, estimator=partial(fit, max_iterations=12))
+        return watched.ratio
+
+    return guessed(unit, runs, once)
+
+
+class Watching(Door):
+    """A door that adds up the attacker's log-likelihood ratio as answers leave it. Changes no answer."""
+
+    __slots__ = ("ratio",)
+
+    def __init__(self, table: Table, rho: Fraction, unit: Unit, noise: Noise | None) -> None:
+        super().__init__(table, Budget.of(rho=rho), unit=unit, noise=noise)
+        self.ratio = 0.0
+
+    def measure(self, clique, *, sigma, noise="gaussian"):  # type: ignore[no-untyped-def]
+        found = super().measure(clique, sigma=sigma, noise=noise)
+        self.ratio += ratio_of(found, self.unit)
+        return found
+
+    def select(self, candidates, *, epsilon):  # type: ignore[no-untyped-def]
+        found = super().select(candidates, epsilon=epsilon)
+        without, within = (self._log_chance(table, candidates, found.scale) for table in worst_pair(self.unit))
+        self.ratio += float(within[found.index] - without[found.index])
+        return found
+
+    @staticmethod
+    def _log_chance(table: Table, candidates: Sequence[Candidate], scale: float) -> NDArray[np.float64]:
+        exact = scores(table.count([c.clique for c in candidates]), candidates) / scale
+        exact = exact - exact.max()
+        return np.asarray(exact - np.log(np.exp(exact).sum()))
+
+
+def choosing(unit: Unit, epsilon: float, runs: int, noise: MakeNoise) -> tuple[int, int]:
+    """Attack selection: one candidate's score rises while the other's falls. Return how often the first was chosen."""
+    without, within = worst_pair(unit)
+    (low,), (high,) = without.count([("a",)]), within.count([("a",)])
+    moved = float(np.abs(high - low).sum())  # the record takes the first score from 0 to this, the second back to 0
+    candidates = [Candidate(("a",), 1.0, 0.0, low.astype(float)), Candidate(("a",), 1.0, 0.0, high.astype(float))]
+    assert moved == unit.score
+
+    def hits(table: Table) -> int:
+        door = Door(table, Budget.of(rho=10**9), unit=unit, noise=noise())
+        return sum(door.select(candidates, epsilon=epsilon).index == 0 for _ in range(runs))
+
+    return hits(within), hits(without)
