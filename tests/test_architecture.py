@@ -24,7 +24,6 @@ ROOMS = [
     "release",
     "report",
     "progress",
-    "spending",
     "synthesize",
     "planning",
     "evaluate",

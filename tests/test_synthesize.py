@@ -19,12 +19,12 @@ import understudy
 from release_tables import quick, schema, table
 from understudy.domain import Clique
 from understudy.errors import BudgetError, FormatError, SchemaError, SourceError, UserError, WorkloadError
+from understudy.ledger import Ledger, Run
 from understudy.mechanism import Event, Failed, Finished
 from understudy.progress import Display
 from understudy.quantities import parse_size, parse_time, show_size, show_time
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.spending import read_spending
 from understudy.synthesize import Output
 
 
@@ -87,10 +87,11 @@ def test_places_that_cannot_be_written_are_refused_with_nothing_on_record(tmp_pa
     (tmp_path / "there").mkdir()
     with pytest.raises(UserError, match="exists already"):
         quick(table(20), out=tmp_path / "there")
-    (tmp_path / "r.spent.json").write_text("mine")
-    with pytest.raises(FormatError, match="not a record of spending"):
+    (tmp_path / "r.ledger").write_text("mine")
+    with pytest.raises(FormatError, match="not a ledger"):
         quick(table(20), out=tmp_path / "r")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "r.spent.json", "there"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "r.ledger", "there"]
+    assert (tmp_path / "r.ledger").read_text() == "mine"
 
 
 def test_delta_has_a_public_default_and_the_budget_is_what_was_asked() -> None:
@@ -173,6 +174,11 @@ class Stop(Exception):
     pass
 
 
+def unfinished(out: Output) -> list[Run]:
+    """What the run's own ledger says about runs that did not end well."""
+    return [run for run in Ledger(out.ledger).state().runs if run.state != "finished"]
+
+
 def test_a_run_that_fails_leaves_what_it_spent_on_record(tmp_path: Path) -> None:
     told: list[Event] = []
 
@@ -185,32 +191,32 @@ def test_a_run_that_fails_leaves_what_it_spent_on_record(tmp_path: Path) -> None
     with pytest.raises(Stop) as caught:
         quick(table(50), out=out, progress=stop)
     assert "stays spent" in caught.value.__notes__[0]
-    (entry,) = read_spending(out.spending)
+    (entry,) = unfinished(out)
     assert entry.state == "stopped"
-    assert sum(c.rho.fraction for c in entry.charges) == entry.at_most.fraction
+    assert entry.charged == entry.counts
     assert isinstance(told[-1], Failed)
-    assert told[-1].spent == pytest.approx(float(entry.at_most.fraction))
+    assert told[-1].spent == pytest.approx(float(entry.counts))
     assert not out.folder.exists()
     # A later run does well; what the first one spent is still there.
     quick(table(50), out=out)
-    assert [e.run for e in read_spending(out.spending)] == [entry.run]
-    assert understudy.load(out.folder).record.run != entry.run
+    assert [e.name for e in unfinished(out)] == [entry.name]
+    assert understudy.load(out.folder).record.run != entry.name
 
 
 def test_the_whole_budget_is_on_record_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, seen, count = Output(tmp_path / "r", report=False), [], MemorySource.count
 
     def watched(self: MemorySource, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        seen.extend(read_spending(out.spending))
+        seen.extend(Ledger(out.ledger).state().runs)
         return count(self, cliques)
 
     monkeypatch.setattr(MemorySource, "count", watched)
     made = quick(table(50), out=out)
     assert seen
     assert seen[0].state == "running"
-    assert seen[0].at_most.fraction == made.rho
-    assert seen[0].run == made.record.run
-    assert not out.spending.exists()
+    assert seen[0].counts == made.rho
+    assert seen[0].name == made.record.run
+    assert not out.ledger.exists()
 
 
 def test_a_failed_save_keeps_the_spend_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +228,9 @@ def test_a_failed_save_keeps_the_spend_on_record(tmp_path: Path, monkeypatch: py
     with pytest.raises(UserError, match="No space left") as caught:
         quick(table(50), out=out)
     assert "stays spent" in caught.value.__notes__[0]
-    (entry,) = read_spending(out.spending)
-    assert entry.at_most.fraction > 0
-    assert [p.name for p in tmp_path.iterdir()] == ["r.spent.json"]
+    (entry,) = unfinished(out)
+    assert entry.counts > 0
+    assert [p.name for p in tmp_path.iterdir()] == ["r.ledger"]
 
 
 def test_sizes_and_times_as_people_write_them() -> None:

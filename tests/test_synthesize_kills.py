@@ -13,7 +13,7 @@ import pytest
 
 import understudy
 from release_tables import SCHEMA, table
-from understudy.spending import read_spending
+from understudy.ledger import Ledger
 
 KILLS = 20
 COMPLETE = {"synthetic.csv", "release.json", "schema.toml", "privacy-card.md", "model", "measurements", "report.html"}
@@ -64,7 +64,7 @@ def test_killed_at_random_moments(tmp_path: Path, context: ForkServerContext) ->
     whole.join(120)
     took = time.monotonic() - began
     assert whole.exitcode == 0
-    assert not (tmp_path / "whole.spent.json").exists()
+    assert not (tmp_path / "whole.ledger").exists()
     endings = [check(context, tmp_path, turn, share * took) for turn, share in enumerate(moments())]
     assert endings.count("read") >= 3  # killed after the table was read and before the folder had its name
     assert endings.count("whole") + endings.count("read") + endings.count("unread") == KILLS
@@ -81,17 +81,21 @@ def check(context: ForkServerContext, folder: Path, turn: int, delay: float) -> 
     time.sleep(delay)
     child.kill()
     child.join(60)
-    was_read, spending = Path(f"{out}.read").exists(), read_spending(folder / f"{out.name}.spent.json")
+    was_read, ledger = Path(f"{out}.read").exists(), Ledger(folder / f"{out.name}.ledger")
+    made = ledger.path.exists() and ledger.path.stat().st_size > 0
+    if made:
+        verdict = ledger.verify()
+        assert verdict.sound, verdict.problems
+    runs = ledger.state().runs if made else ()
     if out.exists():
         assert {path.name for path in out.iterdir()} == COMPLETE
         release = understudy.load(out)
         assert release.record.table.rows == release.arrow.num_rows
-        assert [entry.run for entry in spending] in ([], [release.record.run])
+        assert [run.name for run in runs] in ([], [release.record.run])
         return "whole"
     if not was_read:
         return "unread"
-    (entry,) = spending
-    assert entry.state == "running"
-    assert entry.at_most == entry.budget
-    assert sum(c.rho.fraction for c in entry.charges) <= entry.at_most.fraction
+    (run,) = runs
+    assert run.state == "running"
+    assert run.charged <= run.counts == run.budget
     return "read"

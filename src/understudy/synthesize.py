@@ -1,36 +1,38 @@
-"""From a private table to a release in one call: check everything, put the budget on record, run, draw, save.
+"""From a private table to a release in one call: check everything, reserve the budget, run, draw, save.
 
 Opens the private table and hands it to the door; reads no count itself. Whatever can be refused is refused before any spend.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
 import numpy as np
 
-from understudy.errors import BudgetError, UserError, did_you_mean
-from understudy.mechanism import Event, Mechanism, OnEvent
+from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
+from understudy.ledger import Ledger
+from understudy.ledger.entries import amount_text
+from understudy.ledger.keeping import Place, on_record
+from understudy.mechanism import Mechanism
 from understudy.mechanism import mechanism as make_mechanism
-from understudy.privacy import Budget, Door, Filter, ResearchNoise, SecureNoise, Unit
-from understudy.privacy.cost import show
+from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.quantities import parse_size, parse_time
-from understudy.release import Release, make_release
+from understudy.release import Release, load, make_release
 from understudy.release.frames import like
 from understudy.release.making import DEFAULT_DELTA, Settings
+from understudy.release.record import LedgerRecord
 from understudy.release.release import TableFormat
 from understudy.release.storage import refuse_existing, require_room, staged, write_into
 from understudy.schema import Schema, load_schema, require_reviewed
 from understudy.source import open_source
-from understudy.spending import Journal
 from understudy.workload import Workload
 
 UnitName = Literal["add-remove", "replace"]
@@ -47,9 +49,9 @@ class Output:
     overwrite: bool = False
 
     @property
-    def spending(self) -> Path:
-        """The record of what unfinished runs have spent, beside the folder."""
-        return self.folder.with_name(f"{self.folder.name}.spent.json")
+    def ledger(self) -> Path:
+        """The ledger of unfinished runs beside the folder, where no other ledger is given."""
+        return self.folder.with_name(f"{self.folder.name}.ledger")
 
 
 def synthesize(
@@ -67,6 +69,9 @@ def synthesize(
     time_limit: str | float | None = None,
     confidence: float = 0.95,
     out: str | Path | Output | None = None,
+    ledger: str | Path | Ledger | None = None,
+    dataset: str | None = None,
+    resume: bool = False,
     progress: Choice = None,
     seed: int | None = None,
     **options: Any,
@@ -81,7 +86,10 @@ def synthesize(
     derived from the table.
 
     ``rows`` of the synthetic table: as many as noisy counts say the table has, unless given; never the table's own number.
-    ``out`` saves the release to a folder, all or nothing; the budget is on record beside it before anything is read.
+    ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
+    ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
+    on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
+
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
@@ -91,19 +99,26 @@ def synthesize(
     queries, name = workload_of(workload, schema)
     options |= {"max_size": parse_size(max_size)} | ({} if time_limit is None else {"time_limit": parse_time(time_limit)})
     how = modelled(mechanism, options)
-    settings = Settings(uuid4().hex, name, options, _rows(rows), _confidence(confidence))
+    settings = Settings("", name, options, _rows(rows), _confidence(confidence))
     target = out if isinstance(out, Output) or out is None else Output(Path(out))
     neighbours, noise = unit_of(unit), SecureNoise() if seed is None else ResearchNoise(_seed(seed))
+    place = place_of(ledger, dataset, target, resume=resume, seeded=seed is not None)
+    facts = {"unit": neighbours.value, "budget": _promise(budget), **facts_of(schema, queries, how, settings)}
+    if resume and target is not None and (saved := _saved_already(place, facts, target)) is not None:
+        return saved
     if target is not None:
         refuse_existing(target.folder, target.overwrite)
         require_room(target.folder, (settings.rows or 0) * len(schema.columns))
     source, convert = open_source(data, schema), like(data, schema)
-    door = Door(source, budget, unit=neighbours, noise=noise, expect=how.expects(queries))
-    del data, source  # nothing below can reach the rows but through the door
-    with on_record(door, budget, settings.run, target) as note:
+    with on_record(place, budget, facts, private=seed is None, resume=resume) as held:
+        door = Door(source, budget, unit=neighbours, noise=noise, expect=how.expects(queries), log=held.log)
+        del data, source  # nothing below can reach the rows but through the door
+        held.filter = door.filter
         with shown(progress) as tell:
-            outcome = how.run(door, queries, zeros=schema.zeros, on_event=_noting(tell, note))
+            outcome = how.run(door, queries, zeros=schema.zeros, on_event=tell)
         rng = np.random.default_rng(secrets.randbits(128) if seed is None else [seed, 1])
+        counted = None if held.head is None else LedgerRecord(dataset=place.dataset, head=held.head)
+        settings = replace(settings, run=held.run, ledger=counted)
         release = make_release(outcome, schema, budget, settings, rng=rng, convert=convert)
         if target is not None:
             save_release(release, target)
@@ -166,44 +181,58 @@ def _seed(seed: int) -> int:
     return seed
 
 
-def _noting(tell: OnEvent, note: Callable[[], None]) -> OnEvent:
-    """Put charges on record before showing the event that tells of them."""
-
-    def on_event(event: Event) -> None:
-        note()
-        tell(event)
-
-    return on_event
-
-
-@contextmanager
-def on_record(door: Door, budget: Budget, run: str, target: Output | None) -> Iterator[Callable[[], None]]:
-    """Put the budget on record before anything is read; when the run fails, say and keep what it spent."""
-    journal = None if target is None else Journal(target.spending, run, budget, private=door.private)
-    known = 0
-
-    def note() -> None:
-        nonlocal known
-        if journal is not None and len(door.filter.charges) > known:
-            known = len(door.filter.charges)
-            journal.update(door.filter.charges)
-
-    try:
-        yield note
-    except BaseException as error:
-        if journal is not None:
-            journal.stop(door.filter.charges)
-        error.add_note(spent_note(door.filter))
-        raise
-    if journal is not None:
-        journal.close()
+def place_of(
+    ledger: str | Path | Ledger | None, dataset: str | None, target: Output | None, *, resume: bool, seeded: bool
+) -> Place:
+    """Return where the run is put on record: the ledger given, one of its own beside the output, or nowhere."""
+    if (ledger is None) != (dataset is None):
+        raise LedgerError("Give a ledger together with the name of the dataset in it: --ledger FILE --dataset NAME.")
+    if seeded and ledger is not None:
+        raise LedgerError("A seeded run is not private, so it has no place in a ledger. Leave the seed out, or the ledger.")
+    if seeded and resume:
+        raise LedgerError("A seeded run is not resumed, since it can be repeated: run it again.")
+    if ledger is not None and dataset is not None:
+        shared = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        shared.state().dataset(dataset)
+        return Place(shared, dataset)
+    if target is None:
+        if resume:
+            raise LedgerError("There is nothing to resume from: name the output folder of the run, or its ledger.")
+        return Place(None)
+    if resume and not target.ledger.exists():
+        raise LedgerError(f"There is no unfinished run to resume: {target.ledger} does not exist. Leave --resume out.")
+    return Place(Ledger(target.ledger), own=True)
 
 
-def spent_note(used: Filter) -> str:
-    """Say what a run that failed has spent."""
-    if not used.charges:
-        return "Nothing was spent."
-    return f"Spent, and stays spent: rho = {show(used.spent)} of {show(used.rho)}, in {len(used.charges)} charges."
+def facts_of(schema: Schema, queries: Workload, how: Mechanism, settings: Settings) -> dict[str, Any]:
+    """Return what must be the same for a run to be resumed. Public; what is long is told by its digest."""
+    declared = [schema.declaration.model_dump(mode="json"), [[z.clique, z.cells.tolist()] for z in schema.zeros]]
+    return {
+        "schema": _digest(declared),
+        "workload": f"{settings.workload} {_digest([queries.cliques, queries.costs])}",
+        "mechanism": how.name,
+        "rows": settings.rows,
+        "confidence": settings.confidence,
+        **asdict(how.config),
+    }
+
+
+def _promise(budget: Budget) -> str:
+    if budget.epsilon is None:
+        return f"rho = {amount_text(budget.rho)}"
+    return f"epsilon = {budget.epsilon!r}, delta = {budget.delta!r}"
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _saved_already(place: Place, facts: dict[str, Any], target: Output) -> Release | None:
+    """Settle a run that was killed after its release had been saved; there is nothing left to run."""
+    if not (target.folder / "release.json").is_file():
+        return None
+    release = load(target.folder)
+    return release if place.settle_saved(release.record.run, facts) else None
 
 
 def save_release(release: Release, target: Output) -> None:

@@ -23,7 +23,7 @@ import understudy
 from release_tables import SCHEMA, table
 from understudy import example
 from understudy.cli import main
-from understudy.spending import read_spending
+from understudy.ledger import Ledger
 
 QUICK = ("--epsilon", "4", "--workload", "all-1way", "--mechanism", "independent", "--no-report")
 
@@ -80,7 +80,7 @@ def test_synthesize_prints_where_everything_is(home: Path, tmp_path: Path) -> No
     assert "epsilon = 4" in result.stdout
     assert result.stderr == ""  # no progress without a terminal
     assert understudy.load(out).private
-    assert not (tmp_path / "r.spent.json").exists()
+    assert not (tmp_path / "r.ledger").exists()
 
 
 def test_synthesize_for_machines(home: Path, tmp_path: Path) -> None:
@@ -270,16 +270,17 @@ def test_a_failure_nobody_foresaw_quotes_nothing(home: Path, tmp_path: Path, mon
     assert "CANARY" not in result.output
     assert "stays spent" in result.stderr
     assert len(result.stderr.strip().splitlines()) <= 3
-    (entry,) = read_spending(tmp_path / "r.spent.json")
-    assert len(entry.charges) == 1
+    (run_,) = Ledger(tmp_path / "r.ledger").state().runs
+    assert run_.state == "stopped"
+    assert run_.counts > 0  # it was paid for, and the table was asked, though no answer left
 
 
 def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "understudy", "synthesize", home / "visits.csv", "-s", home / "visits.toml"]
     options = ["-e", "0.5", "-w", "all-3way", "-o", tmp_path / "r", "--no-report"]
     child = _listening([*command, *options])
-    journal, deadline = tmp_path / "r.spent.json", time.monotonic() + 60
-    while not (journal.exists() and any(entry.charges for entry in read_spending(journal))):
+    ledger, deadline = Ledger(tmp_path / "r.ledger"), time.monotonic() + 60
+    while not (ledger.path.exists() and ledger.path.stat().st_size and any(r.charges for r in ledger.state().runs)):
         assert time.monotonic() < deadline
         assert child.poll() is None, "it was done before it could be interrupted"
         time.sleep(0.005)
@@ -288,11 +289,20 @@ def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path)
     assert child.returncode == 130
     assert "Interrupted." in err
     assert "stays spent" in err
+    assert "--resume" in err
     assert len(err.strip().splitlines()) <= 3
     assert out == ""
-    (entry,) = read_spending(journal)
-    assert entry.state == "stopped"
+    (stopped,) = ledger.state().runs
+    assert stopped.state == "stopped"
+    assert stopped.counts == stopped.charged < stopped.budget
     assert not (tmp_path / "r").exists()
+    again = run(*command[3:], *options, "--resume")
+    assert again.exit_code == 0, again.stderr
+    release = understudy.load(tmp_path / "r")
+    assert release.record.run == stopped.name
+    assert [c.rho for c in stopped.charges] == [c.rho for c in release.spend[: len(stopped.charges)]]
+    assert release.spent <= release.rho
+    assert not ledger.path.exists()
 
 
 def _listening(command: list[str | Path]) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ import click
 from understudy.cli.demo import demo
 from understudy.cli.ending import Commands
 from understudy.cli.evaluate import evaluate
+from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.query import query
 from understudy.cli.report import report
@@ -31,10 +32,10 @@ def main() -> None:
       understudy synthesize visits.csv --schema visits.toml --epsilon 1 --out release
 
     \b
-    Exit status: 0 done; 1 an error measured by evaluate is above --max-error;
+    Exit status: 0 done; 1 an error measured by evaluate is above --max-error, or a ledger does not verify;
     2 wrong usage or input; 3 a fault of this software; 130 interrupted.
     """
 
 
-for command in (schema, plan, synthesize, sample, query, report, evaluate, demo):
+for command in (schema, plan, synthesize, ledger, sample, query, report, evaluate, demo):
     main.add_command(command)

@@ -20,10 +20,11 @@ Examples:
   understudy synthesize visits.csv --schema visits.toml --epsilon 1 --out release
   understudy synthesize "visits/*.parquet" -s visits.toml -e 2 --delta 1e-10 -w target:outcome -o release
   understudy synthesize --sql "SELECT * FROM visits" --database hospital.duckdb -s visits.toml -e 1 -o release
+  understudy synthesize visits.csv -s visits.toml -e 1 -o release --ledger budget.ledger --dataset visits
 
 \b
-The folder is written all or not at all. Before anything is read the budget is put on record in OUT.spent.json;
-it moves into the release when the run is done, and stays there when it is not.
+The folder is written all or not at all. Before anything is read the budget is reserved: in the ledger, or else
+in OUT.ledger, which is removed when the release is there, and stays when the run fails. Then --resume goes on.
 Exit status: 0 done; 2 wrong usage or input, nothing spent unless it says so; 3 a fault of this software; 130 interrupted."""
 )
 @click.argument("data", required=False)
@@ -45,6 +46,9 @@ Exit status: 0 done; 2 wrong usage or input, nothing spent unless it says so; 3 
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--no-report", is_flag=True, help="Leave report.html out.")
 @click.option("--overwrite", is_flag=True, help="Replace the release that is in the folder.")
+@click.option("--ledger", type=FILE, help="The ledger that the budget is taken from, and that may refuse it.")
+@click.option("--dataset", metavar="NAME", help="The table's name in the ledger.")
+@click.option("--resume", is_flag=True, help="Go on with the run that was stopped or killed; nothing is spent twice.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable, for research: the release is NOT PRIVATE.")
 @click.option("--quiet", is_flag=True, help="No progress, even on a terminal.")
 @as_json

@@ -72,31 +72,41 @@ class Ledger:
         return verify(self.path, head)
 
     def begin(
-        self, dataset: str, budget: Budget, settings: Mapping[str, Any], *, private: bool = True, run: str | None = None
+        self,
+        dataset: str,
+        budget: Budget,
+        settings: Mapping[str, Any],
+        *,
+        private: bool = True,
+        declare: bool = False,
     ) -> RunLog:
-        """Reserve the whole of ``budget`` for a new run, or refuse: before anything is read, in one transaction."""
-        name, token = run or uuid4().hex, secrets.token_hex(16)
-        detail = {"epsilon": budget.epsilon, "delta": budget.delta, "private": private, "settings": dict(settings)}
+        """Reserve the whole of ``budget`` for a new run, or refuse: before anything is read, in one transaction.
+
+        With ``declare`` a dataset that is not there yet is declared without a limit.
+        """
+        detail: dict[str, Any] = {"epsilon": budget.epsilon, "delta": budget.delta, "private": private}
+        detail |= {"settings": dict(settings), "token": secrets.token_hex(16)}
         with writing(self.path) as book:
-            found = require_sound(book).dataset(dataset)
-            _require_left(found, budget.rho, found.left)
-            made = book.append("reserved", dataset=dataset, run=name, rho=budget.rho, detail={**detail, "token": token})
+            state = require_sound(book)
+            if declare and dataset not in [d.name for d in state.datasets]:
+                book.append("declared", dataset=dataset, **_cap(None, budget.delta))
+            else:
+                _require_left(state.dataset(dataset), budget.rho)
+            made = book.append("reserved", dataset=dataset, run=uuid4().hex, rho=budget.rho, detail=detail)
         return RunLog(self.path, made)
 
-    def resume(self, dataset: str, settings: Mapping[str, Any]) -> RunLog:
-        """Go on with the latest run that has not finished and was begun with the same ``settings``.
+    def resume(self, dataset: str, settings: Mapping[str, Any], *, run: str | None = None) -> RunLog:
+        """Go on with the latest run that has not finished and was begun with the same ``settings`` (or with that ``run``).
 
         Its whole budget is reserved again, and whoever was running it until now can put nothing more on record.
         """
-        token = secrets.token_hex(16)
         with writing(self.path) as book:
             found = require_sound(book).dataset(dataset)
-            run = _resumable(found, settings)
-            freed = run.budget - run.counts
-            _require_left(found, freed, found.left)
-            detail = {"token": token}
-            made = book.append("resumed", dataset=dataset, run=run.name, rho=run.budget, detail=detail)
-        return RunLog(self.path, made, run.items)
+            chosen = _resumable(found, settings, run)
+            _require_left(found, chosen.budget - chosen.counts)
+            detail = {"token": secrets.token_hex(16)}
+            made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
+        return RunLog(self.path, made, chosen.items)
 
     def remove_if_done(self) -> None:
         """Take the file away when no run in it is unfinished, and none that stopped has spent anything."""
@@ -115,7 +125,8 @@ def _cap(cap: Budget | None, delta: float | None) -> dict[str, Any]:
     return {"rho": cap.rho, "detail": {"limited": True, "epsilon": cap.epsilon, "delta": named}}
 
 
-def _require_left(dataset: Dataset, wanted: Fraction, left: Fraction | None) -> None:
+def _require_left(dataset: Dataset, wanted: Fraction) -> None:
+    left = dataset.left
     if left is None or wanted <= left:
         return
     held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
@@ -125,9 +136,9 @@ def _require_left(dataset: Dataset, wanted: Fraction, left: Fraction | None) -> 
     )
 
 
-def _resumable(dataset: Dataset, settings: Mapping[str, Any]) -> Run:
+def _resumable(dataset: Dataset, settings: Mapping[str, Any], name: str | None) -> Run:
     """Return the latest unfinished run with these settings, or say what differs."""
-    unfinished = [run for run in dataset.runs if run.state != "finished"]
+    unfinished = [run for run in dataset.runs if run.state != "finished" and name in (None, run.name)]
     if not unfinished:
         raise LedgerError(f'No run on "{dataset.name}" is unfinished, so there is none to resume. Leave --resume out.')
     same = [run for run in unfinished if dict(run.settings) == dict(settings)]

@@ -36,6 +36,11 @@ class RunLog:
         self._drops: list[str] = []
 
     @property
+    def charged(self) -> Fraction:
+        """What the answers on record cost, exactly."""
+        return self._charged
+
+    @property
     def replaying(self) -> bool:
         """Whether the next question or note is expected to be on record already."""
         return self._place < len(self._past)
@@ -85,9 +90,12 @@ class RunLog:
         with self._mine() as book:
             self._add(book, "stopped", rho=max(spent, self._charged))
 
-    def finish(self) -> None:
-        """Settle a run whose release is safe: its charges count, and its answers need not be kept any longer."""
-        if self.replaying:
+    def finish(self, *, unplayed: bool = False) -> None:
+        """Settle a run whose release is safe: its charges count, and its answers need not be kept any longer.
+
+        ``unplayed``: the release was saved before the run could be settled, so nothing was played again.
+        """
+        if self.replaying and not unplayed:
             raise InternalError("A run finished before it had asked all that it asked before.")
         with self._mine() as book:
             self._add(book, "finished", rho=self._charged)

@@ -39,6 +39,10 @@ DEFINITIONS = {(sql.split()[1].lower(), sql.split()[2]): sql for sql in _STATEME
 """What the file defines, exactly: (kind, name) to statement."""
 
 
+class LedgerGone(LedgerError):
+    """There is no ledger at the path, or not the one that was opened."""
+
+
 class Book:
     """The ledger inside one transaction."""
 
@@ -147,7 +151,7 @@ def writing(path: Path) -> Iterator[Book]:
             require_definitions(connection, path)
             yield Book(connection)
         if not os.path.samestat(which, os.stat(path)):  # it was taken away while we waited: what we wrote is lost
-            raise LedgerError(f"The ledger {path} was replaced while it was written. Look who else uses it.")
+            raise LedgerGone(f"The ledger {path} was replaced while it was written. Look who else uses it.")
 
 
 def remove_if(path: Path, when: Any) -> None:
@@ -231,7 +235,7 @@ def _translated(path: Path, verb: str, problem: sqlite3.Error) -> Exception:
     code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in _BUSY:
         return LedgerError(f"The ledger {path} is held by another process for {WAIT:.0f} s and more. Try again.")
-    if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+    if not path.exists():
         return _missing(path)
     if code in _DAMAGED or isinstance(problem, sqlite3.InterfaceError):
         return FormatError(f"{path} is not a ledger of Understudy, or is damaged ({problem}). Restore it from a copy.")
@@ -240,5 +244,5 @@ def _translated(path: Path, verb: str, problem: sqlite3.Error) -> Exception:
     )
 
 
-def _missing(path: Path) -> LedgerError:
-    return LedgerError(f"There is no ledger at {path}. Make one with understudy ledger init, or correct the path.")
+def _missing(path: Path) -> LedgerGone:
+    return LedgerGone(f"There is no ledger at {path}. Make one with understudy ledger init, or correct the path.")

@@ -21,6 +21,7 @@ from understudy.release.record import (
     Amount,
     BoundRecord,
     ChargeRecord,
+    LedgerRecord,
     MechanismRecord,
     ModelRecord,
     PrivacyRecord,
@@ -47,6 +48,7 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
     confidence: float = 0.95
+    ledger: LedgerRecord | None = None
 
 
 def make_release(
@@ -79,6 +81,7 @@ def make_release(
         charges=[ChargeRecord(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
+        ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     table = schema.decode(codes, rng)

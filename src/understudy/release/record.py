@@ -131,6 +131,15 @@ class BoundRecord(Entry):
     round: int | None = Field(description="Of an unsupported marginal: the round whose choice the bound rests on.")
 
 
+class LedgerRecord(Entry):
+    """The ledger that the run's budget was taken from. The ledger itself stays with its owner."""
+
+    dataset: str = Field(description="The table's name in the ledger, as its owner chose it.")
+    head: str = Field(
+        pattern="^[0-9a-f]{64}$", description="A hash of the ledger: one without it is not the same, or older."
+    )
+
+
 class Record(Entry):
     """A release of Understudy: what was made, how, under which promise, and how far off it may be."""
 
@@ -151,6 +160,7 @@ class Record(Entry):
     charges: list[ChargeRecord] = Field(description="Everything that was spent, in order, rounds included.")
     confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
     bounds: list[BoundRecord]
+    ledger: LedgerRecord | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 
 
