@@ -74,10 +74,12 @@ class Parted(AssertionError):
 
 
 def frozen_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make random names and seeds of this process repeat: what is left to differ then comes from the table."""
+    """Make random names, seeds, dates and times repeat: what is left to differ then comes from the table."""
     rng = np.random.default_rng(0)
     monkeypatch.setattr("os.urandom", rng.bytes)
     monkeypatch.setattr("random._urandom", rng.bytes)
+    monkeypatch.setattr("understudy.model.estimation.time.perf_counter", lambda: 0.0)
+    monkeypatch.setattr("understudy.ledger.store.now", lambda: "2026-01-01T00:00:00.000Z")
 
 
 def timeless(event: Any) -> Any:

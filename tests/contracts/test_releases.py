@@ -24,7 +24,8 @@ from click.testing import CliRunner
 import understudy
 from understudy.cli import main
 from understudy.errors import UserError
-from understudy.privacy import Unit
+from understudy.ledger import Ledger
+from understudy.privacy import Budget, Unit
 from understudy.source import MemorySource, StreamedSource
 
 from .forms import FORMS
@@ -225,7 +226,32 @@ def test_a_run_that_fails_in_its_middle_says_the_same(mechanism: str, pair: Pair
     recorded, found = compared(stage, "csv_file", pair, act)
     assert found == []
     assert "stays spent" in recorded.ending
-    assert [name for name in recorded.files if "spent" in name]
+    assert "release.ledger" in recorded.files
+
+
+@pytest.mark.parametrize("pair", both(QUICK[1:3]))
+def test_a_run_that_was_stopped_and_resumed_leaves_the_same(pair: Pair, stage: Stage) -> None:
+    """In a ledger of its owner's: every byte of it, of the release, and every event of both halves."""
+
+    def act(table: Any, out: Path, tell: Callable[[Any], None]) -> Any:
+        book = Ledger.create(out / "book.ledger")
+        book.declare("people", Budget.of(rho=2))
+        told = []
+
+        def stop(event: Any) -> None:
+            told.append(event)
+            tell(event)
+            if len(told) == 9:
+                raise Stop("stopped")
+
+        with pytest.raises(Stop):
+            synthesizing("aim", pair.unit, ledger=book, dataset="people")(table, out, stop)
+        return synthesizing("aim", pair.unit, ledger=book, dataset="people", resume=True)(table, out, tell)
+
+    recorded, found = compared(stage, "csv_file", pair, act)
+    assert found == []
+    assert recorded.ending == "returned"
+    assert {"book.ledger", "release/release.json"} <= set(recorded.files)
 
 
 @pytest.mark.parametrize("pair", both(QUICK[1:3]))

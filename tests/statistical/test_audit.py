@@ -58,25 +58,25 @@ def bound_on(guess: Guess, alarm: float = ALARM) -> float:
 
 
 @pytest.mark.parametrize("unit", Unit)
-@both(1600, 10_000)
+@both(1600, 4500)
 def test_measurements_cost_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert 0.7 * CLAIM <= bound_on(measuring(unit, RHO, runs, kind()), alarm) <= CLAIM
 
 
 @pytest.mark.parametrize("unit", Unit)
-@both(300, 5000)
+@both(300, 1500)
 def test_half_the_noise_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert bound_on(measuring(unit, RHO, runs, kind(HalfScale)), alarm) > CLAIM
 
 
 @pytest.mark.parametrize("unit", Unit)
-@both(1500, 10_000)
+@both(1500, 5000)
 def test_selection_costs_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert 0.7 * EPSILON <= range_bound(*choosing(unit, EPSILON, runs, kind()), runs, alarm) <= EPSILON
 
 
 @pytest.mark.parametrize("unit", Unit)
-@both(500, 5000)
+@both(500, 1500)
 def test_the_monotone_coefficient_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert range_bound(*choosing(unit, EPSILON, runs, kind(HalfScale)), runs, alarm) > EPSILON
 
@@ -86,21 +86,21 @@ def test_a_whole_run_of_measurements() -> None:
     assert 0.7 * CLAIM <= bound_on(running("gaussian", Unit.REPLACE, RHO, 1600, seeded()), 1e-3) <= CLAIM
 
 
-RUNS = {"gaussian": 8000, "independent": 2500}
-"""Thousands where a run takes milliseconds; the others fit a model in every round."""
-LEAST = {"gaussian": 0.7, "independent": 0.65}
-"""Of the claimed epsilon; with fewer runs an auditor is less sure."""
+RUNS, LEAST = {"gaussian": 4500, "independent": 2000}, {"gaussian": 0.7, "independent": 0.6}
+"""How many runs, and what share of the claimed epsilon they must show. AIM and MWEM fit a model in every round: with fewer
+runs an auditor is less sure.
+"""
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_a_whole_run_costs_what_is_claimed(name: str, unit: Unit) -> None:
-    assert LEAST.get(name, 0.5) * CLAIM <= bound_on(running(name, unit, RHO, RUNS.get(name, 1000), secure())) <= CLAIM
+    assert LEAST.get(name, 0.4) * CLAIM <= bound_on(running(name, unit, RHO, RUNS.get(name, 700), secure())) <= CLAIM
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("name", ["aim", "gaussian"])
 def test_a_whole_run_with_half_the_noise_exceeds_the_claim(name: str) -> None:
     assert bound_on(running(name, Unit.ADD_REMOVE, RHO, 500, secure(HalfScale))) > CLAIM
 
