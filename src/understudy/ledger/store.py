@@ -170,9 +170,15 @@ def require_definitions(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise FormatError(f"{path} is a ledger of format {version}; this release reads up to {VERSION}: upgrade it.")
-    rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-    if version != VERSION or {(kind, name): sql for kind, name, sql in rows} != DEFINITIONS or len(rows) != len(DEFINITIONS):
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    expected = {(kind, name, _table_of(name), sql) for (kind, name), sql in DEFINITIONS.items()}
+    if version != VERSION or set(rows) != expected or len(rows) != len(expected):
         raise FormatError(f"The ledger {path} is damaged: its tables are not as they were made. Restore it from a copy.")
+
+
+def _table_of(name: str) -> str:
+    """Return the table that an index or a trigger belongs to: its name begins with it."""
+    return name.split("_")[0]
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
