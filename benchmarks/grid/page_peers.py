@@ -78,7 +78,8 @@ def _short(value: float | None) -> str:
 
 def _ending(line: Line) -> str:
     progress: dict[str, Any] = line.get("progress") or {}
-    got = ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in progress.items())
+    known = {"rounds": "round {}", "seconds": "{} s", "peak_mb": "{} MB"}
+    got = ", ".join(words.format(progress[key]) for key, words in known.items() if key in progress)
     far = f"; got to {got}" if got else ""
     where = f"{line['dataset']}, ε = {line['epsilon']:g}, trial {line['trial']}"
     return f"{line['mechanism']}, {where}: {line['message']}{far}"

@@ -51,7 +51,7 @@ def test_what_is_worse_than_a_peer_comes_first_too() -> None:
     assert "titanic, all-3way, ε = 1: error of AIM 0.6, of dpmm/aim 0.5" in worse_part(text)
     assert "memory of AIM 180, of dpmm/aim 90 MB" in worse_part(text)
     assert "time of AIM" not in worse_part(text)
-    assert "mbi/aim, titanic, ε = 1, trial 0: stopped after 300 s; got to rounds 2" in text
+    assert "mbi/aim, titanic, ε = 1, trial 0: stopped after 300 s; got to round 2" in text
     assert "dpmm/aim: its own way" in text
 
 
