@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 DEGREES = {"all-2way": 2, "all-3way": 3}
 MAX_SIZE_MB = 80.0
 """Size of the model, for every library that has such a setting."""
@@ -220,9 +221,12 @@ def main(
 
 
 def message_of(error: BaseException) -> str:
-    """Return an error in one line, cut to a readable length."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:500]
+    """Return an error in one line: of a traceback within a message its last line alone, and no path of this machine."""
+    lines = [line.strip() for line in str(error).splitlines() if any(c.isalnum() for c in line)]
+    if any(line.startswith("Traceback") for line in lines):
+        lines = lines[-1:]
+    text = " ".join(" ".join(lines).split())
+    return f"{type(error).__name__}: {text}".replace(f"{ROOT}/", "")[:500]
 
 
 def report_of(library: str, cell: Cell, progress: Progress, made: Made, compiling: float | None) -> dict[str, Any]:

@@ -63,7 +63,7 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("mbi", "mbi", "2.0.0", ("aim",), beside=("pyarrow",)),
-        Peer("opendp", "opendp", "0.16.0", ("aim", "mst"), extra="[mbi]"),
+        Peer("opendp", "opendp", "0.16.0", ("aim", "mst"), extra="[mbi]", beside=("pandas==2.3.3",)),
         Peer("dpmm", "dpmm", "0.1.9", ("aim", "mst"), pythons=((3, 10), (3, 12))),
         Peer("smartnoise", "smartnoise-synth", "1.0.8", ("aim", "mst")),
     )
@@ -90,7 +90,7 @@ def ensure(name: str) -> Environment:
 def ensure_peer(peer: Peer) -> Environment:
     """Do the same for a peer described by the caller."""
     installed = installed_in(peer.python)
-    if installed.get(peer.distribution) != peer.version:
+    if not satisfied(peer, installed):
         message = install(peer)
         if message:
             return Environment(peer.name, None, message=f"did not install: {message}")
@@ -98,6 +98,12 @@ def ensure_peer(peer: Peer) -> Environment:
     if not (peer.folder / "installed.json").exists():
         (peer.folder / "installed.json").write_text(json.dumps(installed, indent=1, sort_keys=True) + "\n")
     return Environment(peer.name, peer.python, installed)
+
+
+def satisfied(peer: Peer, installed: dict[str, str]) -> bool:
+    """Whether everything that is asked for by name is there, in the version that is asked for."""
+    wanted = {peer.distribution: peer.version} | {name: pin for name, _, pin in (r.partition("==") for r in peer.beside)}
+    return all(name in installed and pin in ("", installed[name]) for name, pin in wanted.items())
 
 
 def installed_in(python: Path) -> dict[str, str]:
@@ -143,7 +149,7 @@ def telling(output: str, status: int) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     chosen = errors or lines[-1:] or [f"exit status {status}"]
-    return " | ".join(chosen)[:500]
+    return " | ".join(chosen).replace(f"{ROOT}/", "")[:500]
 
 
 def interpreter(peer: Peer) -> str | None:

@@ -116,7 +116,7 @@ def failure(folder: Path, progress: dict[str, Any], status: int) -> str:
         return str(progress["message"])
     lines = (folder / "errors.txt").read_text(errors="replace").strip().splitlines()
     ended = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-    return f"{ended}: {lines[-1].strip()[:400]}" if lines else ended
+    return f"{ended}: {lines[-1].strip()[:400]}".replace(f"{environments.ROOT}/", "") if lines else ended
 
 
 def read_json(path: Path) -> dict[str, Any]:

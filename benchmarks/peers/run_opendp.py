@@ -19,6 +19,7 @@ dp.enable_features("contrib")
 NOTES = [
     "unit of privacy: one contribution, add or remove; rows generated: the model's estimate of the total",
     "given as zCDP: the ρ that ε and δ allow, by the harness's conversion; noise cannot be seeded",
+    "pandas installed beside it: generating records needs it, and the library's mbi extra does not bring it",
     "attributes given as cut points between codes, so that the domain is exact (given as keys, each would gain a null)",
 ]
 AIM_NOTES = ["half the budget goes to the one-way marginals first: its default"]
