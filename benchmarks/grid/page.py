@@ -173,8 +173,12 @@ def downstream(evidence: Evidence) -> str:
     if evidence.downstream is None or "table" not in evidence.downstream:
         return ""
     found = evidence.downstream
-    lines = ["| learner | measure | trained on | on real test rows |", "|---|---|---|---:|"]
-    lines += [f"| {r['learner']} | {r['measure']} | {r['trained_on']} | {r['value']:.4f} |" for r in found["table"]]
+    sources = list(dict.fromkeys(row["trained_on"] for row in found["table"]))
+    lines = ["| learner | on real test rows | " + " | ".join(sources) + " |", "|---|---|" + "---:|" * len(sources)]
+    values = {(row["learner"], row["measure"], row["trained_on"]): row["value"] for row in found["table"]}
+    for learner, measure in dict.fromkeys((row["learner"], row["measure"]) for row in found["table"]):
+        cells = [f"{values[learner, measure, source]:.4f}" for source in sources]
+        lines.append(f"| {learner} | {measure} | " + " | ".join(cells) + " |")
     words = ", ".join(f"{name} {error:.4f}" for name, error in found["workload_error"].items())
     return (
         f"## Train on synthetic, test on real\n\n`make bench-downstream`, {found['when']}: the adult census table as it "
