@@ -226,7 +226,7 @@ def _part(values: Any, start: int, end: int, shape: tuple[int, ...]) -> Any:
 def _values(path: Path, length: int) -> Any:
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:  # whatever NumPy raises on a header that it did not write; the tokenizer's errors are among it
         raise FormatError(f"{path} is missing or damaged; it is not a whole release.") from None
     if not isinstance(values, np.ndarray) or values.dtype != np.dtype("<i8") or values.shape != (length,):
         raise FormatError(f"{path} is damaged: it does not hold the {length:,} numbers that measurements.json lists.")

@@ -1,0 +1,446 @@
+"""The kept mutants of the product: each is a piece of a source file, what replaces it, and the tests that find it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+DOOR, FILTER, SAMPLERS = "tests/privacy/test_door.py::", "tests/privacy/test_filter.py::", "tests/privacy/test_samplers.py::"
+SENSITIVITY, BUDGET = "tests/privacy/test_sensitivity.py::", "tests/privacy/test_budget.py::"
+CONTRACT, RELEASES = "tests/contracts/test_mechanisms.py::", "tests/contracts/test_releases.py::"
+SOURCES, AUDIT = "tests/contracts/test_sources.py::", "tests/statistical/test_audit.py::"
+HISTOGRAMS, CANARY = "tests/statistical/test_histograms.py::", "tests/audit/test_canary.py::"
+RANDOMNESS = "tests/audit/test_randomness.py::"
+APART = f"{CONTRACT}test_a_neighbour_cannot_be_told_apart"
+BYTES = f"{RELEASES}test_every_byte_of_a_release_is_the_same"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One lie. ``edits`` are (file under src/understudy, before, after); ``patch`` names a function instead."""
+
+    name: str
+    breaks: tuple[int, ...]
+    what: str
+    edits: tuple[tuple[str, str, str], ...]
+    caught_by: tuple[str, ...]
+    patch: str = ""
+
+
+def _one(
+    name: str,
+    breaks: int | tuple[int, ...],
+    what: str,
+    edit: tuple[str, str, str] | Sequence[tuple[str, str, str]],
+    *tests: str,
+) -> Mutant:
+    edits = (edit,) if isinstance(edit[0], str) else tuple(edit)
+    return Mutant(name, (breaks,) if isinstance(breaks, int) else breaks, what, edits, tests)  # type: ignore[arg-type]
+
+
+PRODUCT = [
+    _one(
+        "half-the-gaussian-noise",
+        (1, 20),
+        "Gaussian noise of half the scale that is paid for",
+        ("privacy/secure.py", "_drawn(_gaussian(sigma), ", "_drawn(_gaussian(sigma / 2), "),
+        f"{SAMPLERS}test_noise_is_the_one_claimed",
+        f"{AUDIT}test_measurements_cost_what_is_claimed[Unit.ADD_REMOVE-secure]",
+    ),
+    _one(
+        "half-the-laplace-noise",
+        1,
+        "Laplace noise of half the scale that is paid for",
+        ("privacy/secure.py", "_drawn(_laplace(scale), ", "_drawn(_laplace(scale / 2), "),
+        f"{SAMPLERS}test_noise_is_the_one_claimed",
+    ),
+    _one(
+        "monotone-scores",
+        (2, 20),
+        "selection with the coefficient that only monotone scores allow",
+        ("privacy/secure.py", "int(_noisy_max(scale)(", "int(_noisy_max(scale / 2)("),
+        f"{SAMPLERS}test_selection_is_the_exact_softmax",
+        f"{AUDIT}test_selection_costs_what_is_claimed[Unit.ADD_REMOVE-secure]",
+    ),
+    _one(
+        "monotone-scores-in-the-door",
+        (2, 11),
+        "the door asks for the monotone coefficient, and nobody asks OpenDP what it costs",
+        [
+            ("privacy/door.py", "float_above(2 * sensitivity / ", "float_above(sensitivity / "),
+            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+        ],
+        f"{SAMPLERS}test_a_door_selects_by_epsilon_over_twice_the_sensitivity",
+        f"{DOOR}test_what_is_charged_is_what_is_stated",
+    ),
+    _one(
+        "permute-and-flip",
+        2,
+        "another private selection than the one that is claimed",
+        (
+            "privacy/secure.py",
+            "return int(_noisy_max(scale)(require_int64(scores)))",
+            "rng = np.random.default_rng()\n"
+            "        for i in rng.permutation(scores.size):\n"
+            "            if rng.random() < np.exp((scores[i] - scores.max()) / scale):\n"
+            "                return int(i)\n"
+            "        return 0",
+        ),
+        f"{SAMPLERS}test_selection_is_the_exact_softmax",
+        f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
+    ),
+    _one(
+        "lightest-weight",
+        (3, 11),
+        "the sensitivity of a selection taken from the lightest candidate",
+        ("privacy/door.py", "int(weights.max()) * self._unit.score", "int(weights.min()) * self._unit.score"),
+        APART,
+    ),
+    _one(
+        "unrounded-estimates",
+        3,
+        "estimates cut to whole numbers after the distance is taken",
+        (
+            "privacy/scoring.py",
+            "        cells -= rounded(b[start : start + _BLOCK])\n",
+            "        cells = np.rint(1.5 * (cells - b[start : start + _BLOCK])).astype(np.int64)\n",
+        ),
+        f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
+    ),
+    _one(
+        "wrong-unit-of-a-marginal",
+        (11, 17),
+        "replacing a record charged as if it were added",
+        (
+            "privacy/unit.py",
+            'replacement.\n        """\n        return 1 if self is Unit.ADD_REMOVE else 2',
+            'replacement.\n        """\n        return 1',
+        ),
+        APART,
+        f"{FILTER}test_costs_are_the_textbook_ones",
+    ),
+    _one(
+        "wrong-unit-of-a-score",
+        (3, 11, 17),
+        "the scores of a replaced record declared to move half as far as they do",
+        ("privacy/unit.py", "return self.l1", "return 1"),
+        APART,
+        f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
+    ),
+    _one(
+        "float32-counts",
+        4,
+        "counts on their way to the noise through float32",
+        (
+            "privacy/secure.py",
+            "return _drawn(_gaussian(sigma), require_int64(counts))",
+            "return _drawn(_gaussian(sigma), require_int64(counts).astype(np.float32).astype(np.int64))",
+        ),
+        f"{DOOR}test_large_counts_pass_unharmed",
+    ),
+    _one(
+        "float64-counts",
+        4,
+        "counts on their way to the noise through float64",
+        (
+            "privacy/secure.py",
+            "return _drawn(_gaussian(sigma), require_int64(counts))",
+            "return _drawn(_gaussian(sigma), require_int64(counts).astype(float).astype(np.int64))",
+        ),
+        f"{DOOR}test_large_counts_pass_unharmed",
+    ),
+    _one(
+        "float-tallies",
+        4,
+        "tables counted in float32",
+        (
+            "privacy/door.py",
+            "    counts = source.count(cliques)\n",
+            "    counts = [c.astype(np.float32).astype(np.int64) for c in source.count(cliques)]\n",
+        ),
+        f"{DOOR}test_large_counts_pass_unharmed",
+    ),
+    _one(
+        "wrapping-sums",
+        5,
+        "noise drawn apart and added in arithmetic that wraps round",
+        (
+            "privacy/secure.py",
+            "return _drawn(_gaussian(sigma), require_int64(counts))",
+            "return counts + _drawn(_gaussian(sigma), np.zeros_like(require_int64(counts)))",
+        ),
+        f"{DOOR}test_sums_saturate_and_never_wrap",
+    ),
+    _one(
+        "rho-rounded-up",
+        6,
+        "the rho of an (epsilon, delta) rounded to the unsafe side",
+        (
+            "privacy/conversion.py",
+            "rho = float_below(Fraction(value) * (1 - Fraction(1, 10**50)))",
+            "rho = float_above(Fraction(value)) * (1 + 2**-52)",
+        ),
+        f"{BUDGET}test_rho_is_safe_and_tight",
+    ),
+    _one(
+        "epsilon-rounded-down",
+        6,
+        "the epsilon of a rho rounded to the unsafe side",
+        (
+            "privacy/conversion.py",
+            "return max(0.0, float_above(Fraction(value)))",
+            "return max(0.0, float_below(Fraction(value)))",
+        ),
+        f"{BUDGET}test_epsilon_is_safe_and_tight",
+    ),
+    _one(
+        "wrong-conversion",
+        (6, 7),
+        "a conversion without its term in log(1 - 1/alpha)",
+        (
+            "privacy/conversion.py",
+            "return u, (-u.ln(), log_alpha, log_alpha / u,",
+            "return u, (Decimal(3), log_alpha, log_alpha / u,",
+        ),
+        f"{BUDGET}test_a_second_accountant_agrees",
+        f"{BUDGET}test_epsilon_is_safe_and_tight",
+    ),
+    _one(
+        "cheap-selection",
+        (8, 11),
+        "selection charged at half its cost, and nobody asks OpenDP what it costs",
+        [
+            (
+                "privacy/cost.py",
+                'return positive(epsilon, "epsilon") ** 2 / 8',
+                'return positive(epsilon, "epsilon") ** 2 / 16',
+            ),
+            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+        ],
+        f"{FILTER}test_costs_are_the_textbook_ones",
+        f"{CONTRACT}test_a_neighbour_cannot_be_told_apart",
+        f"{AUDIT}test_a_whole_run_with_half_the_noise_exceeds_the_claim",
+    ),
+    _one(
+        "floating-sums",
+        8,
+        "what is left compared in floats",
+        (
+            "privacy/budget.py",
+            "        if cost > self.remaining:\n",
+            "        if float(cost) > float(self.remaining) * (1 + 1e-9):\n",
+        ),
+        f"{FILTER}test_a_refusal_changes_nothing_and_says_what_to_do",
+        f"{FILTER}test_a_hair_too_much_shows_in_the_message",
+    ),
+    _one(
+        "missing-debit",
+        (8, 11),
+        "a question that is checked and never charged",
+        ("privacy/door.py", "        self._filter.charge(cost, purpose)\n\n    def _check", "\n    def _check"),
+        f"{DOOR}test_what_is_charged_is_what_is_stated",
+        APART,
+    ),
+    _one(
+        "read-before-refusal",
+        9,
+        "the table is counted before the budget is asked",
+        (
+            "privacy/door.py",
+            "        self._pay(request.cost, request.purpose, stated)\n        outcome = draw()\n",
+            "        outcome = draw()\n        self._pay(request.cost, request.purpose, stated)\n",
+        ),
+        f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
+    ),
+    _one(
+        "peeking-mechanism",
+        (10, 12),
+        "a run that measures nothing it would find empty",
+        (
+            "mechanism/gaussian.py",
+            "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n",
+            "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n"
+            "        if not all(session.door._read([clique])[0].flat[:2]):\n"
+            "            continue\n",
+        ),
+        APART,
+    ),
+    _one(
+        "domain-from-data",
+        12,
+        "marginals end at the last value that occurs",
+        (
+            "privacy/door.py",
+            "            (counts,) = self._read([clique])\n",
+            "            (counts,) = self._read([clique])\n"
+            "            counts = counts[tuple(slice(0, int(i.max(initial=0)) + 1) for i in np.nonzero(counts))] if counts.ndim else counts\n",
+        ),
+        APART,
+        f"{DOOR}test_values_are_the_counts_in_their_shape",
+    ),
+    _one(
+        "noise-where-somebody-is",
+        (1, 12, 22),
+        "noise on occupied cells alone",
+        (
+            "privacy/secure.py",
+            "    return require_int64(noisy).reshape(counts.shape)",
+            "    return np.where(counts == 0, 0, require_int64(noisy).reshape(counts.shape))",
+        ),
+        f"{SAMPLERS}test_noise_is_the_one_claimed",
+        f"{HISTOGRAMS}test_no_event_breaks_the_inequality",
+    ),
+    _one(
+        "exact-total",
+        (14, 22),
+        "the number of rows without noise",
+        (
+            "privacy/door.py",
+            "return (self._noise.gaussian if noise",
+            "return counts if not clique else (self._noise.gaussian if noise",
+        ),
+        f"{RELEASES}test_what_was_drawn_is_what_was_paid_for",
+        APART,
+    ),
+    _one(
+        "row-count-leaked",
+        14,
+        "as many synthetic rows as the table has, by default",
+        (
+            "synthesize.py",
+            'Settings("", name, options, _rows(rows), ',
+            'Settings("", name, options, _rows(len(data) if rows is None and hasattr(data, "__len__") else rows), ',
+        ),
+        BYTES,
+        f"{CANARY}test_the_library_tells_nothing",
+    ),
+    _one(
+        "nulls-dropped",
+        13,
+        "records with a missing value left out",
+        (
+            "source/tables.py",
+            "        yield encode_batch(batch, columns, sizes)",
+            "        yield encode_batch(batch.drop_null(), columns, sizes)",
+        ),
+        f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
+    ),
+    _one(
+        "ragged-lines-skipped",
+        13,
+        "lines of a CSV file that do not fit left out",
+        (
+            "source/files.py",
+            "null_padding = true, strict_mode = false, parallel = false",
+            "ignore_errors = true, parallel = false",
+        ),
+        "tests/source/test_files.py::test_ragged_lines_are_neither_dropped_nor_fatal",
+    ),
+    _one(
+        "unlisted-raises",
+        (13, 15),
+        "an unlisted value stops the run, and is quoted",
+        (
+            "schema/column.py",
+            "        reading = self._read_any(array)\n",
+            "        reading = self._read_any(array)\n"
+            "        if reading.faults.any():\n"
+            "            raise ValueError(array.to_pylist()[int(reading.faults.argmax())])\n",
+        ),
+        APART,
+        f"{RELEASES}test_the_command_prints_the_same",
+    ),
+    _one(
+        "errors-that-quote",
+        15,
+        "DuckDB's own words about what it could not read",
+        ("source/duck.py", 'if public else "details withheld, since they may quote the table"', "if public else str(error)"),
+        "tests/source/test_files.py::test_a_query_that_fails_on_a_row_does_not_quote_it",
+        f"{CANARY}test_failures_quote_nothing",
+    ),
+    _one(
+        "faults-that-quote",
+        15,
+        "the text of an unforeseen error on the screen",
+        ("cli/ending.py", "said = str(error) if isinstance(error, InternalError) else ", "said = str(error) or "),
+        f"{RELEASES}test_the_command_prints_the_same",
+        f"{CANARY}test_failures_quote_nothing",
+    ),
+    _one(
+        "errors-that-carry",
+        15,
+        "DuckDB's error attached as the cause of ours",
+        (
+            "source/duck.py",
+            "        detail = str(error).splitlines()[0] if public else",
+            '        raise SourceError(f"{what} cannot be read ({kind}). {advice}") from error\n        detail = "" if public else',
+        ),
+        f"{CANARY}test_failures_quote_nothing",
+    ),
+    _one(
+        "types-from-data",
+        15,
+        "synthetic columns in whatever type the private frame has",
+        (
+            "release/frames.py",
+            'return not isinstance(wanted, pa.BaseExtensionType) and family(wanted) == family(column.type) != ""',
+            "return not pa.types.is_null(wanted)",
+        ),
+        f"{RELEASES}test_one_odd_value_does_not_change_the_type_of_a_column",
+    ),
+    _one(
+        "reused-seed",
+        (18, 19),
+        "production noise from a generator with a fixed seed",
+        (
+            "privacy/secure.py",
+            "return _drawn(_gaussian(sigma), require_int64(counts))",
+            "from understudy.privacy.research import ResearchNoise\n        return ResearchNoise(0).gaussian(counts, sigma)",
+        ),
+        f"{DOOR}test_forked_workers_never_share_noise",
+        f"{RANDOMNESS}test_threads_never_share_noise",
+        f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
+    ),
+    _one(
+        "seeded-by-default",
+        18,
+        "runs without a seed take one all the same",
+        ("synthesize.py", "SecureNoise() if seed is None else", "ResearchNoise(0) if seed is None else"),
+        f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
+    ),
+    _one(
+        "private-by-its-own-word",
+        18,
+        "noise that calls itself private is believed",
+        ("privacy/door.py", "return type(self._noise) is SecureNoise", "return self._noise.private"),
+        f"{DOOR}test_a_recording_noise_is_never_private",
+    ),
+    _one(
+        "forked-budgets",
+        (8, 19),
+        "a forked copy of a filter spends the budget again",
+        ("privacy/budget.py", "        if os.getpid() != self.__process:\n", "        if False:\n"),
+        f"{DOOR}test_a_forked_door_refuses_to_spend_the_same_budget_again",
+    ),
+    _one(
+        "copied-budgets",
+        8,
+        "a filter can be copied",
+        ("privacy/budget.py", "    def __reduce_ex__(self", "    def _not_reduce_ex(self"),
+        f"{FILTER}test_a_filter_cannot_be_copied_refilled_or_edited",
+    ),
+    _one(
+        "rows-kept",
+        (25, 26),
+        "a release that keeps the table to draw from it again",
+        ("synthesize.py", "        return saved\n", '        return saved\n    setattr(Release, "_kept", data)\n'),
+        f"{CANARY}test_a_release_keeps_no_table",
+    ),
+    _one(
+        "unmarked-evaluation",
+        26,
+        "an evaluation that does not say that it is not private",
+        ("cli/evaluate.py", "    warn(NOT_PRIVATE)\n", ""),
+        f"{CANARY}test_what_is_not_private_says_so",
+    ),
+]
