@@ -51,7 +51,8 @@ def ledger() -> None:
 @_capping
 def init(*, file: Path, dataset: str, json_: bool, **cap: float | None) -> None:
     """Make the ledger FILE, or add a dataset to it, with a cap on all that will ever be spent on it."""
-    _tell(Ledger.create(file).declare(dataset, _budget(**cap), delta=_reported(**cap)), json_)
+    budget = _budget(**cap)
+    _tell(Ledger.create(file).declare(dataset, budget, delta=_reported(**cap)), json_)
 
 
 @ledger.command(epilog=_epilog("understudy ledger cap budget.ledger --dataset visits --epsilon 6"))

@@ -40,7 +40,7 @@ class Ledger:
         if not dataset.strip() or len(dataset) > 200 or not dataset.isprintable():
             raise LedgerError("A dataset needs a name of one line.")
         with writing(self.path) as book:
-            if any(d.name == dataset for d in require_sound(book).datasets):
+            if dataset in require_sound(book):
                 raise LedgerError(
                     f'The ledger has a dataset "{dataset}" already. Change its cap with understudy ledger cap.'
                 )
@@ -88,7 +88,7 @@ class Ledger:
         detail |= {"settings": dict(settings), "token": secrets.token_hex(16)}
         with writing(self.path) as book:
             state = require_sound(book)
-            if declare and dataset not in [d.name for d in state.datasets]:
+            if declare and dataset not in state:
                 book.append("declared", dataset=dataset, **_cap(None, budget.delta))
             else:
                 _require_left(state.dataset(dataset), budget.rho)

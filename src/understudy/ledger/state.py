@@ -111,18 +111,21 @@ class State:
     @property
     def datasets(self) -> tuple[Dataset, ...]:
         """Every dataset with its runs, as they were declared."""
-        return tuple(replace(d, runs=tuple(r for r in self.runs if r.dataset == d.name)) for d in self._datasets.values())
+        return tuple(self.dataset(name) for name in self._datasets)
+
+    def __contains__(self, dataset: str) -> bool:
+        return dataset in self._datasets
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """Every run, as they were begun."""
-        return tuple(replace(run, items=tuple(self._items[name])) for name, run in self._runs.items())
+        return tuple(self.run(name) for name in self._runs)
 
     def dataset(self, name: str) -> Dataset:
         """Return a dataset by name, or say which there are."""
-        for dataset in self.datasets:
-            if dataset.name == name:
-                return dataset
+        if name in self._datasets:
+            runs = tuple(self.run(run.name) for run in self._runs.values() if run.dataset == name)
+            return replace(self._datasets[name], runs=runs)
         names = ", ".join(self._datasets) or "none yet"
         hint = did_you_mean(name, self._datasets)
         raise LedgerError(f'The ledger has no dataset "{name}" (it has: {names}).{hint} Add it with understudy ledger init.')

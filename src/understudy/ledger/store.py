@@ -178,7 +178,7 @@ def require_definitions(connection: sqlite3.Connection, path: Path) -> None:
 
 def _table_of(name: str) -> str:
     """Return the table that an index or a trigger belongs to: its name begins with it."""
-    return name.split("_")[0]
+    return name.partition("_")[0]
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
