@@ -273,7 +273,8 @@ PRODUCT = [
             "privacy/door.py",
             "            (counts,) = self._read([clique])\n",
             "            (counts,) = self._read([clique])\n"
-            "            counts = counts[tuple(slice(0, int(i.max(initial=0)) + 1) for i in np.nonzero(counts))] if counts.ndim else counts\n",
+            "            last = [int(i.max(initial=0)) for i in np.nonzero(counts)] if counts.ndim else []\n"
+            "            counts = counts[tuple(slice(0, i + 1) for i in last)]\n",
         ),
         APART,
         f"{DOOR}test_values_are_the_counts_in_their_shape",
@@ -373,7 +374,8 @@ PRODUCT = [
         (
             "source/duck.py",
             "        detail = str(error).splitlines()[0] if public else",
-            '        raise SourceError(f"{what} cannot be read ({kind}). {advice}") from error\n        detail = "" if public else',
+            '        raise SourceError(f"{what} cannot be read ({kind}). {advice}") from error\n'
+            '        detail = "" if public else',
         ),
         f"{CANARY}test_failures_quote_nothing",
     ),

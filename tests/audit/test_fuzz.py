@@ -64,15 +64,14 @@ def attempt(read: Callable[[], Any]) -> str:
     try:
         read()
     except UserError as error:
-        ending = "refused"
-        assert len(str(error)) > 10, "a refusal says what is wrong"
-        assert "Traceback" not in str(error)
+        said = str(error)
     else:
-        ending = "read"
+        said = ""
     finally:
         _watching = False
     assert _seen == [], f"reading a file led to {_seen}"
-    return ending
+    assert not said or len(said) > 10, "a refusal says what is wrong"
+    return "refused" if said else "read"
 
 
 # How files are damaged.
@@ -95,8 +94,8 @@ PIECES = [
     b"9" * 400,
 ]
 VALUES: list[Any] = [
-    None, True, -1, 0, 1, 2**31, 2**63, 10**400, 1.5, -0.0, 1e308, "", "x", "\x00", "../../etc", "0" * 5000, [], {}, [[]], [None],
-    {"a": 1}, ["a"] * 3, "nan", "Infinity", "1/0", "__class__", {"__reduce__": ["os.system", "true"]},
+    None, True, -1, 0, 1, 2**31, 2**63, 10**400, 1.5, -0.0, 1e308, "", "x", "\x00", "../../etc", "0" * 5000, [], {}, [[]],
+    [None], {"a": 1}, ["a"] * 3, "nan", "Infinity", "1/0", "__class__", {"__reduce__": ["os.system", "true"]},
 ]  # fmt: skip
 
 
@@ -283,7 +282,7 @@ def used_ledger(path: Path) -> None:
 def test_the_watch_has_teeth() -> None:
     import pickle
 
-    with pytest.raises(AssertionError, match="pickle.find_class"):
+    with pytest.raises(AssertionError, match=r"pickle\.find_class"):
         attempt(lambda: pickle.loads(pickle.dumps(len)))
     with pytest.raises(AssertionError, match="exec"):
         attempt(lambda: exec("1"))

@@ -1,4 +1,4 @@
-"""The audit's own books: the page is up to date, every promise has a test, every mutant has its place, the core stays small."""
+"""The audit's own books: the page is up to date, every promise has tests, every mutant its place; the core stays small."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ def expected(table: str) -> list[NDArray[np.int64]]:
     return [brute_force(rows_of(table), clique) for clique in CLIQUES]
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("form", FORMS)
 def test_counts_are_those_of_a_walk_over_the_rows(form: str, table: str, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def least_epsilon(rho: Fraction, delta: float) -> mpf:
         return max(mpf(0), at((low + high) / 2))
 
 
+@pytest.mark.promise(6)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_rho_is_safe_and_tight(epsilon: float, delta: float) -> None:
@@ -47,6 +48,7 @@ def test_rho_is_safe_and_tight(epsilon: float, delta: float) -> None:
     assert least_epsilon(rho * (1 + Fraction(1, 10**9)), delta) > epsilon
 
 
+@pytest.mark.promise(6)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("exponent", range(-14, 4, 2))
 def test_epsilon_is_safe_and_tight(exponent: int, delta: float) -> None:
@@ -55,6 +57,7 @@ def test_epsilon_is_safe_and_tight(exponent: int, delta: float) -> None:
     assert least <= epsilon_of(rho, delta) <= least * (1 + mpf("1e-9"))
 
 
+@pytest.mark.promise(6)
 @settings(max_examples=40, deadline=None)
 @given(
     st.floats(-6, 3).map(lambda e: 10.0**e),
@@ -67,6 +70,7 @@ def test_conversions_are_safe_anywhere(epsilon: float, delta: float) -> None:
     assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-9)
 
 
+@pytest.mark.promise(6)
 def test_a_conversion_in_plain_floats_would_be_caught() -> None:
     """Mutant: one part in 10^15 more rho, as an unlucky rounding would give, breaks the promise that is
     tested above.
@@ -75,6 +79,7 @@ def test_a_conversion_in_plain_floats_would_be_caught() -> None:
     assert all(caught)
 
 
+@pytest.mark.promise(7)
 @pytest.mark.parametrize("delta", [1e-9, 1e-5])
 @pytest.mark.parametrize("rho", [1e-4, 0.015, 0.5, 8.0])
 def test_a_second_accountant_agrees(rho: float, delta: float) -> None:
@@ -84,6 +89,7 @@ def test_a_second_accountant_agrees(rho: float, delta: float) -> None:
     assert epsilon_of(Fraction(rho), delta) <= other * (1 + 1e-12)
 
 
+@pytest.mark.promise(7)
 @pytest.mark.parametrize("sigma", [1.0, 5.0, 30.0])
 def test_an_exact_accountant_of_the_gaussian_is_never_above_ours(sigma: float) -> None:
     exact = PLDAccountant().compose(GaussianDpEvent(sigma)).get_epsilon(1e-6)
@@ -106,6 +112,7 @@ def test_a_budget_says_what_it_was_made_from() -> None:
     assert (in_rho.epsilon, in_rho.delta) == (None, None)
 
 
+@pytest.mark.promise(6)
 def test_fractions_are_rounded_to_the_safe_side() -> None:
     budget = Budget.of(epsilon=Fraction(1, 3), delta=Fraction(1, 10**9))
     assert budget.epsilon is not None

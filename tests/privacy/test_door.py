@@ -66,6 +66,7 @@ TOO_MUCH: list[Callable[[Door], object]] = [
 ]
 
 
+@pytest.mark.promise(9)
 @pytest.mark.parametrize("ask", TOO_MUCH)
 def test_over_budget_is_refused_and_the_source_never_touched(ask: Callable[[Door], object]) -> None:
     source = ForbiddenSource(DOMAIN)
@@ -76,6 +77,7 @@ def test_over_budget_is_refused_and_the_source_never_touched(ask: Callable[[Door
     assert closed.filter.spent == 0
 
 
+@pytest.mark.promise(9)
 def test_the_forbidden_source_has_teeth() -> None:
     closed = Door(ForbiddenSource(DOMAIN), Budget.of(rho=0.5))
     with pytest.raises(AssertionError, match="the source was read"):
@@ -83,6 +85,8 @@ def test_the_forbidden_source_has_teeth() -> None:
     assert closed.filter.remaining == 0, "what was accepted stays spent, even if the source fails"
 
 
+@pytest.mark.promise(8)
+@pytest.mark.promise(9)
 def test_a_budget_runs_out_at_its_end_exactly() -> None:
     opened_door, source = opened(rho=0.5)
     for _ in range(4):
@@ -124,6 +128,7 @@ WRONG: list[tuple[Callable[[Door], object], type[UserError], str]] = [
 ]
 
 
+@pytest.mark.promise(9)
 @pytest.mark.parametrize(("ask", "error", "part"), WRONG)
 def test_a_wrong_question_costs_nothing_and_reads_nothing(
     ask: Callable[[Door], object], error: type[UserError], part: str
@@ -135,6 +140,7 @@ def test_a_wrong_question_costs_nothing_and_reads_nothing(
     assert (source.reads, closed.filter.charges) == (0, ())
 
 
+@pytest.mark.promise(11)
 def test_noise_that_would_cost_more_than_was_charged_is_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "second_opinion", lambda *_: 0.5000001)
     source = ForbiddenSource(DOMAIN)
@@ -162,6 +168,7 @@ def test_the_first_accepted_read_counts_all_that_is_expected_in_one_pass() -> No
     assert source.calls[1:] == [(("town",), ("sex", "town"))]
 
 
+@pytest.mark.promise(12)
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("clique", [(), ("town",), ("sex", "age"), ("age", "sex", "town")])
 def test_values_are_the_counts_in_their_shape(clique: Clique, noise: Any) -> None:
@@ -175,6 +182,7 @@ def test_values_are_the_counts_in_their_shape(clique: Clique, noise: Any) -> Non
         measurement.values[...] = 0
 
 
+@pytest.mark.promise(19)
 def test_a_long_marginal_is_drawn_in_threads_and_in_order() -> None:
     source = ConstantSource(Domain.of({"a": 500, "b": 99}), 0)
     source.count = lambda cliques: [np.arange(49_500).reshape(500, 99)]  # type: ignore[method-assign]
@@ -184,6 +192,7 @@ def test_a_long_marginal_is_drawn_in_threads_and_in_order() -> None:
     assert len({noise[i : i + 99].tobytes() for i in range(0, 49_500, 99)}) == 500, "no two stretches share noise"
 
 
+@pytest.mark.promise(4)
 @pytest.mark.parametrize("broken", ["float", "shape", "short"])
 def test_a_source_that_breaks_its_contract_is_found_out(broken: str) -> None:
     class Broken(TableSource):
@@ -212,6 +221,7 @@ def carried(noise: Noise, count: int) -> bool:
     return bool((values == count).all())
 
 
+@pytest.mark.promise(4)
 @pytest.mark.parametrize("count", LARGE)
 @pytest.mark.parametrize("noise", [SecureNoise(), ResearchNoise(0)])
 def test_large_counts_pass_unharmed(noise: Noise, count: int) -> None:
@@ -219,6 +229,7 @@ def test_large_counts_pass_unharmed(noise: Noise, count: int) -> None:
     assert carried(noise, count)
 
 
+@pytest.mark.promise(4)
 def test_a_detour_through_floats_is_found_out() -> None:
     assert [carried(ThroughFloat32(SecureNoise()), count) for count in LARGE] == [False] * 4
     assert [carried(ThroughFloat64(SecureNoise()), count) for count in LARGE] == [True, True, False, False]
@@ -234,12 +245,14 @@ def stays_in_range(noise: Noise) -> bool:
     return bool(stopped and high.min() > INT64.max - 20_000 and low.max() < INT64.min + 20_000)
 
 
+@pytest.mark.promise(5)
 @pytest.mark.parametrize("noise", [SecureNoise(), ResearchNoise(0)])
 def test_sums_saturate_and_never_wrap(noise: Noise) -> None:
     """False alarm: below 1e-20 (300 of 400 fair coins; a draw of 20 sigma)."""
     assert stays_in_range(noise)
 
 
+@pytest.mark.promise(5)
 def test_wrapping_is_found_out() -> None:
     assert not stays_in_range(Wrapping(SecureNoise()))
 
@@ -250,6 +263,7 @@ def test_selection_compares_the_ends_of_int64_correctly(noise: Noise) -> None:
     assert noise.select(np.array([INT64.max, INT64.min]), 1.0) == 0
 
 
+@pytest.mark.promise(4)
 @pytest.mark.parametrize("noise", [SecureNoise(), ResearchNoise(0)])
 def test_only_int64_reaches_the_noise(noise: Noise) -> None:
     for wrong in (np.zeros(3), np.zeros(3, np.int32), np.zeros(3, np.uint64)):
@@ -261,6 +275,7 @@ def test_only_int64_reaches_the_noise(noise: Noise) -> None:
 # What leaves, and what is marked.
 
 
+@pytest.mark.promise(15)
 def test_nothing_public_shows_a_count() -> None:
     """A canary: one cell holds a number found nowhere else, and no public attribute or text may show it."""
     canary = 987_654_321
@@ -284,6 +299,7 @@ def test_a_door_cannot_be_copied_or_pickled() -> None:
             duplicate(opened_door)
 
 
+@pytest.mark.promise(18)
 @pytest.mark.parametrize(
     ("noise", "private"),
     [(None, True), (SecureNoise(), True), (ResearchNoise(7), False), (HalfScale(SecureNoise()), False)],
@@ -301,6 +317,8 @@ def test_research_noise_says_so_itself() -> None:
     assert not ResearchNoise(7).private
 
 
+@pytest.mark.promise(8)
+@pytest.mark.promise(17)
 @pytest.mark.parametrize("unit", Unit)
 def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
     opened_door, _ = opened(unit=unit)
@@ -354,6 +372,7 @@ def use(opened_door: Door) -> None:
     opened_door.select([candidate("age"), candidate("sex")], epsilon=1.0)
 
 
+@pytest.mark.promise(18)
 def test_the_secure_path_uses_no_ordinary_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     opened_door, _ = opened()
     forbid(monkeypatch)
@@ -377,12 +396,14 @@ def forked(noise: Noise) -> list[bytes]:
     return [*draws, _worker(noise)]
 
 
+@pytest.mark.promise(19)
 def test_forked_workers_never_share_noise() -> None:
     """False alarm: below 1e-200. The seeded generator does share it, which shows that the check can fail."""
     assert len(set(forked(SecureNoise()))) == 4
     assert len(set(forked(ResearchNoise(1)))) == 1
 
 
+@pytest.mark.promise(19)
 def test_a_forked_door_refuses_to_spend_the_same_budget_again() -> None:
     opened_door, _ = opened()
     child = os.fork()
@@ -395,6 +416,7 @@ def test_a_forked_door_refuses_to_spend_the_same_budget_again() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.promise(18)
 def test_a_recording_noise_is_never_private() -> None:
     opened_door, _ = opened(noise=RecordingNoise(private=True))
     assert not opened_door.private

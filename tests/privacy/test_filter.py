@@ -29,6 +29,8 @@ rhos = st.builds(Fraction, st.integers(1, 10**12), st.integers(1, 10**12))
 tiny = st.builds(lambda n, k: Fraction(n, 10**k), st.integers(1, 10**6), st.integers(0, 300))
 
 
+@pytest.mark.promise(8)
+@pytest.mark.promise(17)
 def test_costs_are_the_textbook_ones() -> None:
     assert gaussian_cost(10.0, Unit.ADD_REMOVE) == Fraction(1, 200)
     assert gaussian_cost(10.0, Unit.REPLACE) == Fraction(1, 100)
@@ -59,6 +61,7 @@ def test_epsilon_is_the_largest_that_rho_buys(rho: Fraction) -> None:
     assert selection_cost(epsilon) <= rho < selection_cost(nextafter(epsilon, inf))
 
 
+@pytest.mark.promise(8)
 @given(rhos, st.lists(rhos, max_size=30))
 def test_no_sequence_of_charges_exceeds_the_budget(rho: Fraction, costs: list[Fraction]) -> None:
     budget, accepted = Filter(rho), Fraction(0)
@@ -94,6 +97,7 @@ def anneal(budget: Filter, unit: Unit, *, attributes: int, rounds: int, alpha: F
     return t
 
 
+@pytest.mark.promise(8)
 @settings(max_examples=200, deadline=None)
 @given(
     rho=rhos,
@@ -116,6 +120,7 @@ def test_annealing_spends_the_budget_and_never_more(
     assert budget.remaining < last * Fraction(1, 2**50)
 
 
+@pytest.mark.promise(8)
 def test_a_refusal_changes_nothing_and_says_what_to_do() -> None:
     budget = Filter(Fraction(1, 2))
     budget.charge(Fraction(1, 3), "first")
@@ -128,6 +133,7 @@ def test_a_refusal_changes_nothing_and_says_what_to_do() -> None:
         budget.charge(Fraction(1, 10**300), "a hair more")
 
 
+@pytest.mark.promise(8)
 def test_a_hair_too_much_shows_in_the_message() -> None:
     with pytest.raises(BudgetExceeded, match=r"costs rho = 1, but 1 is left \(over by 1e-40\)"):
         Filter(Fraction(1)).charge(1 + Fraction(1, 10**40), "test")
@@ -141,6 +147,7 @@ def test_only_exact_costs_above_zero_are_charged(cost: object) -> None:
     assert budget.spent == 0
 
 
+@pytest.mark.promise(8)
 def test_a_filter_cannot_be_copied_refilled_or_edited() -> None:
     budget = Filter(Fraction(1))
     for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -151,6 +158,7 @@ def test_a_filter_cannot_be_copied_refilled_or_edited() -> None:
             setattr(budget, name, Fraction(0))
 
 
+@pytest.mark.promise(8)
 def test_threads_that_race_never_overspend() -> None:
     budget = Filter(Fraction(1))
 

@@ -45,6 +45,7 @@ def check_noise(noise: Noise, law: str, size: int, scale: float) -> tuple[bool, 
     return fits_noise(draws, k, probabilities), fits_moments(draws, k, probabilities)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 10.0, 200.0])
 @pytest.mark.parametrize("kind", ["secure", "research"])
@@ -53,6 +54,7 @@ def test_noise_is_the_one_claimed(kind: str, scale: float, law: str) -> None:
     assert check_noise(noise_of(kind), law, DRAWS[kind], scale) == (True, True)
 
 
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 10.0, 200.0])
 @pytest.mark.parametrize("kind", ["secure", "research"])
@@ -71,6 +73,7 @@ def check_choice(noise: Noise, values: NDArray[np.int64], scale: float, times: i
     return fits_counts(np.bincount(chosen, minlength=values.size), softmax(values, scale))
 
 
+@pytest.mark.promise(2)
 @pytest.mark.parametrize(("values", "scale"), [(SCORES, 4.0), (SCORES * 2**40, 4.0 * 2**40), (np.array([1, -1]), 1.0)])
 @pytest.mark.parametrize("kind", ["secure", "research"])
 def test_selection_is_the_exact_softmax(kind: str, values: NDArray[np.int64], scale: float) -> None:
@@ -78,6 +81,7 @@ def test_selection_is_the_exact_softmax(kind: str, values: NDArray[np.int64], sc
     assert check_choice(noise_of(kind), values, scale)
 
 
+@pytest.mark.promise(2)
 @pytest.mark.parametrize("mutant", [HalfScale, PermuteAndFlip])
 @pytest.mark.parametrize(("values", "scale"), [(SCORES, 4.0), (np.array([1, -1]), 1.0)])
 @pytest.mark.parametrize("kind", ["secure", "research"])
@@ -109,6 +113,8 @@ def check_door(unit: Unit, noise: Noise, times: int = 4000) -> bool:
     return fits_counts(np.bincount(chosen, minlength=3), weights / weights.sum())
 
 
+@pytest.mark.promise(2)
+@pytest.mark.promise(17)
 @pytest.mark.parametrize("unit", Unit)
 @pytest.mark.parametrize("kind", ["secure", "research"])
 def test_a_door_selects_by_epsilon_over_twice_the_sensitivity(kind: str, unit: Unit) -> None:
@@ -116,6 +122,7 @@ def test_a_door_selects_by_epsilon_over_twice_the_sensitivity(kind: str, unit: U
     assert check_door(unit, noise_of(kind))
 
 
+@pytest.mark.promise(2)
 @pytest.mark.parametrize("unit", Unit)
 def test_a_door_with_half_the_scale_is_rejected(unit: Unit) -> None:
     """Mutant: the coefficient that only monotone scores allow. Seeded, so it never varies."""

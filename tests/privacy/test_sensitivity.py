@@ -88,12 +88,15 @@ def largest_moves(
     return [Fraction(m, int(d)) if d else Fraction(m) for m, d in zip(moved, declared, strict=True)]
 
 
+@pytest.mark.promise(3)
+@pytest.mark.promise(11)
 @settings(max_examples=400, deadline=None)
 @given(cases())
 def test_no_score_moves_by_more_than_its_declared_sensitivity(case: Any) -> None:
     assert max(largest_moves(scores, case)) <= 1
 
 
+@pytest.mark.promise(3)
 @pytest.mark.parametrize("unit", Unit)
 def test_the_declared_sensitivity_is_reached(unit: Unit) -> None:
     """The bound is tight, so a smaller declaration would fail the test above; and scores move both ways at
@@ -108,6 +111,7 @@ def test_the_declared_sensitivity_is_reached(unit: Unit) -> None:
     assert (b - a).tolist() == [TOP_WEIGHT * unit.score, -TOP_WEIGHT * unit.score]
 
 
+@pytest.mark.promise(3)
 def test_squared_error_as_a_score_would_be_found_out() -> None:
     """Mutant: the squared distance, whose sensitivity is not the weight."""
 
@@ -127,6 +131,7 @@ def test_squared_error_as_a_score_would_be_found_out() -> None:
     assert max(largest_moves(squared, case)) > 1
 
 
+@pytest.mark.promise(3)
 def test_an_estimate_left_unrounded_would_be_found_out() -> None:
     """Mutant: rounding each score instead of the estimate moves a score by a unit more than declared."""
 
@@ -145,6 +150,7 @@ def test_an_estimate_left_unrounded_would_be_found_out() -> None:
 # Scores stay in range, and the clamped distance is what it says.
 
 
+@pytest.mark.promise(5)
 @given(
     st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 50), min_size=1, max_size=6),
     st.lists(st.floats(-1e308, 1e308) | st.floats(-60, 60), min_size=6, max_size=6),
@@ -162,6 +168,7 @@ def test_distance_adds_up_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert distance(counts + TOP_DISTANCE, np.zeros((4, 5))) == TOP_DISTANCE
 
 
+@pytest.mark.promise(5)
 def test_no_score_overflows() -> None:
     huge = [np.full(5, 2**63 - 1), np.zeros(5, np.int64)]
     far = [Candidate(("a",), 1.0, -1e300, np.zeros(5)), Candidate(("a",), 1.0, 1e300, np.zeros(5))]
@@ -211,6 +218,8 @@ def replays(draw: st.DrawFn) -> tuple[Unit, Domain, Rows, Rows, int]:
     return unit, domain, *draw(neighbours(domain, unit)), draw(st.integers(0, 5))
 
 
+@pytest.mark.promise(10)
+@pytest.mark.promise(11)
 @settings(max_examples=100, deadline=None)
 @given(replays())
 def test_control_flow_depends_on_the_table_through_released_noise_only(case: Any) -> None:
