@@ -294,7 +294,8 @@ def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path)
     assert out == ""
     (stopped,) = ledger.state().runs
     assert stopped.state == "stopped"
-    assert stopped.counts == stopped.charged < stopped.budget
+    # What was paid for and then interrupted before its answer was on record counts too.
+    assert stopped.charged <= stopped.counts < stopped.budget
     assert not (tmp_path / "r").exists()
     again = run(*command[3:], *options, "--resume")
     assert again.exit_code == 0, again.stderr
