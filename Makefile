@@ -3,7 +3,8 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check test-oracle test-browser bench-counting bench-engine bench-scaling bench-aim bench-downstream \
+.PHONY: help demo test audit vulnerabilities check test-oracle test-browser \
+	bench-counting bench-engine bench-scaling bench-aim bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro results clean
 .DEFAULT_GOAL := help
 
@@ -14,16 +15,16 @@ $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 
-$(VENV)/.installed: $(BIN)/pip pyproject.toml
-	$(BIN)/pip install --quiet --editable .
+$(VENV)/.installed: $(BIN)/pip pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/pip install --quiet --group test
+	$(BIN)/pip install --quiet --constraint constraints.txt --group test
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.test
-	$(BIN)/pip install --quiet --group check
+	$(BIN)/pip install --quiet --constraint constraints.txt --group check
 	@touch $@
 
 demo: $(VENV)/.installed  ## set up, then run the main job on the bundled example
@@ -31,6 +32,14 @@ demo: $(VENV)/.installed  ## set up, then run the main job on the bundled exampl
 
 test: $(VENV)/.test  ## set up, then run the tests
 	$(BIN)/python -m pytest
+
+audit: $(VENV)/.test  ## every promise, the tests that hold it, and whether the kept mutants are caught
+	PYTHONPATH=tests $(BIN)/python -m audit
+
+vulnerabilities:  ## compare the pinned dependencies with databases of known vulnerabilities
+	$(PYTHON) -m venv .venv-vulnerabilities
+	.venv-vulnerabilities/bin/pip install --quiet "pip-audit>=2.9"
+	PYTHONPATH=tests .venv-vulnerabilities/bin/python -m audit.vulnerabilities .venv-vulnerabilities/bin/pip-audit
 
 check: $(VENV)/.check  ## formatter, linter, strict types
 	$(BIN)/ruff format --check .
@@ -83,4 +92,4 @@ results: $(VENV)/.bench  ## write docs/results.md and its figures from the store
 	$(BIN)/python benchmarks/results_page.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-mbi .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-mbi .venv-vulnerabilities .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -45,7 +45,7 @@ PRODUCT = [
         "Gaussian noise of half the scale that is paid for",
         ("privacy/secure.py", "_drawn(_gaussian(sigma), ", "_drawn(_gaussian(sigma / 2), "),
         f"{SAMPLERS}test_noise_is_the_one_claimed",
-        f"{AUDIT}test_measurements_cost_what_is_claimed[Unit.ADD_REMOVE-secure]",
+        f"{AUDIT}test_measurements_cost_what_is_claimed[secure-Unit.ADD_REMOVE]",
     ),
     _one(
         "half-the-laplace-noise",
@@ -60,7 +60,7 @@ PRODUCT = [
         "selection with the coefficient that only monotone scores allow",
         ("privacy/secure.py", "int(_noisy_max(scale)(", "int(_noisy_max(scale / 2)("),
         f"{SAMPLERS}test_selection_is_the_exact_softmax",
-        f"{AUDIT}test_selection_costs_what_is_claimed[Unit.ADD_REMOVE-secure]",
+        f"{AUDIT}test_selection_costs_what_is_claimed[secure-Unit.ADD_REMOVE]",
     ),
     _one(
         "monotone-scores-in-the-door",
