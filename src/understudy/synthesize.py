@@ -199,8 +199,6 @@ def place_of(
         if resume:
             raise LedgerError("There is nothing to resume from: name the output folder of the run, or its ledger.")
         return Place(None)
-    if resume and not target.ledger.exists():
-        raise LedgerError(f"There is no unfinished run to resume: {target.ledger} does not exist. Leave --resume out.")
     return Place(Ledger(target.ledger), own=True)
 
 

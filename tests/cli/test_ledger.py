@@ -174,6 +174,19 @@ def test_another_command_does_not_resume(home: Path, monkeypatch: pytest.MonkeyP
     assert (only.state, only.resumed) == ("finished", 1)
 
 
+@pytest.mark.parametrize("left", ["nothing", "empty", "opened"])
+def test_a_kill_before_the_run_had_begun_leaves_nothing_to_resume(tmp_path: Path, left: str) -> None:
+    if left == "empty":
+        (tmp_path / "r.ledger").touch()
+    elif left == "opened":
+        Ledger.create(tmp_path / "r.ledger")
+    settings = {"epsilon": 5, "workload": "all-1way", "mechanism": "independent", "progress": False}
+    with pytest.raises(LedgerError, match="no unfinished run"):
+        understudy.synthesize(table(50), schema(), out=tmp_path / "r", resume=True, **settings)  # type: ignore[arg-type]
+    understudy.synthesize(table(50), schema(), out=tmp_path / "r", **settings)  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
 def test_two_runs_on_one_folder_keep_both_records(tmp_path: Path) -> None:
     """Two processes race for the same folder: one saves, the other is refused or fails, and its spend stays on record."""
     pyarrow.csv.write_csv(table(), tmp_path / "visits.csv")

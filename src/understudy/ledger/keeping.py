@@ -49,11 +49,19 @@ class Place:
         """Go on with an unfinished run."""
         if self.ledger is None:
             raise LedgerError("There is nothing to resume from: name the output folder of the run, or its ledger.")
+        if self.own and not self._begun(self.ledger):
+            raise LedgerError(f"There is no unfinished run in {self.ledger.path} to resume. Leave --resume out.")
         return self.ledger.resume(self.dataset, facts, run=run)
+
+    def _begun(self, ledger: Ledger) -> bool:
+        """Whether a run's own ledger has come so far as to hold one: a kill may leave an empty file."""
+        return ledger.path.is_file() and ledger.path.stat().st_size > 0 and OWN in ledger.state()
 
     def settle_saved(self, run: str, facts: Mapping[str, Any]) -> bool:
         """Settle the unfinished run whose release was found saved; False when there is no such run."""
-        if self.ledger is None or run not in [r.name for r in self.ledger.state().runs if r.state != "finished"]:
+        if self.ledger is None or (self.own and not self._begun(self.ledger)):
+            return False
+        if run not in [r.name for r in self.ledger.state().runs if r.state != "finished"]:
             return False
         self.resume(facts, run).finish(unplayed=True)
         self.tidy()
