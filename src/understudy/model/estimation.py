@@ -69,7 +69,8 @@ def fit(
                 reason = "target loss reached"
             elif iterations >= max_iterations:
                 reason = reason or "iteration limit"
-    model = _model(problem, state.point.parameters, zeros).with_beliefs(problem.network, state.point.beliefs)
+        model = _model(problem, state.point.parameters, zeros)
+        model = model.with_beliefs(problem.network, problem.beliefs(state.point.parameters))
     loss = problem.loss(state.point)
     if not np.isfinite(loss):
         raise InternalError(f"The fit ended with a loss of {loss} after {iterations} iterations.")

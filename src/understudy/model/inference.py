@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,27 @@ class Beliefs:
     outside: list[Table]
     marginals: Flat
     logarithmic: bool = False
+
+
+class Scratch:
+    """Memory that inference after inference writes over, in the same places: fresh memory costs more than the sums in it."""
+
+    def __init__(self) -> None:
+        self._block: Flat = np.empty(0)
+        self._taken = 0
+
+    def rewind(self) -> None:
+        """Begin again; what was taken before is written over. The block grows to what the last inference took."""
+        if self._taken > self._block.size:
+            self._block = np.empty(self._taken)
+        self._taken = 0
+
+    def take(self, shape: tuple[int, ...]) -> Table:
+        """Return a table of undefined content."""
+        start, self._taken = self._taken, self._taken + prod(shape)
+        if self._taken > self._block.size:
+            return np.empty(shape)
+        return self._block[start : self._taken].reshape(shape)
 
 
 class Network:
@@ -82,8 +104,11 @@ class Network:
         self._allowed = None if allowed.all() else allowed
         self._supports = None
 
-    def infer(self, potentials: Flat) -> Beliefs:
-        """Run the plan up and down on log-potentials (``-inf`` exactly in the forbidden cells)."""
+    def infer(self, potentials: Flat, scratch: Scratch | None = None) -> Beliefs:
+        """Run the plan up and down on log-potentials (``-inf`` exactly in the forbidden cells).
+
+        With ``scratch``, the tables inside and outside are written over by the next inference that is given the same.
+        """
         tops = np.maximum.reduceat(potentials, self.starts)
         if not np.all(np.isfinite(tops)):
             raise SchemaError("The structural zeros forbid every combination of some attributes; allow at least one.")
@@ -94,7 +119,7 @@ class Network:
             with np.errstate(under="ignore"):
                 if float(reach.sum()) + self._growth <= SAFE_RANGE:  # centred, so that products grow as far as they shrink
                     centred = np.exp(scaled + np.repeat(reach, self.lengths))
-                    return self._run(centred, float((tops - reach).sum()), _UNSCALED, None)
+                    return self._run(centred, float((tops - reach).sum()), _Unscaled(scratch), None)
                 return self._run(np.exp(scaled), float(tops.sum()), _LINEAR, self._guard())
         except _Underflow:
             return self._run(scaled, float(tops.sum()), _LOGARITHMIC, None)
@@ -232,6 +257,19 @@ class _Linear(_Ring):
 class _Unscaled(_Linear):
     """Where no product can underflow and no sum can overflow, nothing needs to be looked at on the way."""
 
+    def __init__(self, scratch: Scratch | None = None) -> None:
+        self._scratch = scratch or Scratch()
+        self._scratch.rewind()
+
+    def product(self, left: Table, right: Table) -> Table:
+        out = self._scratch.take((left.shape[0], left.shape[1], right.shape[2]))
+        if left.shape[2] == 1:
+            return np.multiply(left, right, out=out)
+        if left.shape[0] == 1:
+            np.matmul(left[0], right[0], out=out[0])
+            return out
+        return np.matmul(left, right, out=out)
+
     def rescale(self, table: Table) -> tuple[Table, float]:
         return table, 0.0
 
@@ -288,7 +326,7 @@ def _log_sum(table: Table, axis: int) -> Table:
     return np.asarray(total + top.squeeze(axis))
 
 
-_LINEAR, _UNSCALED, _POSSIBLE, _LOGARITHMIC = _Linear(), _Unscaled(), _Possible(), _Logarithmic()
+_LINEAR, _POSSIBLE, _LOGARITHMIC = _Linear(), _Possible(), _Logarithmic()
 
 
 def _cover(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
@@ -302,4 +340,4 @@ def _cover(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
     return tuple(sorted(domain.clique(clique) for clique in found if clique))
 
 
-__all__ = ["Beliefs", "Flat", "Network"]
+__all__ = ["Beliefs", "Flat", "Network", "Scratch"]

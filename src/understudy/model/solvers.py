@@ -5,13 +5,13 @@ Public numbers only. All of them move one parameter an answer; a model's log-pot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from understudy.model.inference import Beliefs, Flat, Network
+from understudy.model.inference import Beliefs, Flat, Network, Scratch
 from understudy.model.observation import Layout
 
 
@@ -24,11 +24,19 @@ class Problem:
     total: float
     zeros: Flat
     """0 where a cell is possible, minus infinity where it is not."""
+    _scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def evaluate(self, parameters: Flat) -> Point:
-        """Run inference at ``parameters``."""
-        beliefs = self.network.infer(self.layout.potentials(parameters) + self.zeros)
-        return Point(parameters, self.total * self.layout.answers(beliefs.marginals), beliefs)
+        """Run inference at ``parameters``, and keep what a solver needs of it."""
+        beliefs = self.network.infer(self._potentials(parameters), self._scratch)
+        return Point(parameters, self.total * self.layout.answers(beliefs.marginals), beliefs.log_z)
+
+    def beliefs(self, parameters: Flat) -> Beliefs:
+        """Run inference at ``parameters``, and keep all of it."""
+        return self.network.infer(self._potentials(parameters))
+
+    def _potentials(self, parameters: Flat) -> Flat:
+        return self.layout.potentials(parameters) + self.zeros
 
     def residual(self, point: Point) -> Flat:
         """Return (answer - value) / sigma: about 1 in each place for the truth itself."""
@@ -67,7 +75,7 @@ class Point:
 
     parameters: Flat
     answers: Flat
-    beliefs: Beliefs
+    log_z: float
 
 
 class State(Protocol):
@@ -157,7 +165,7 @@ class Dual:
     def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
         layout, theta = problem.layout, point.parameters
         pull = self._pull(problem) * theta
-        value = problem.total * point.beliefs.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
+        value = problem.total * point.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
         return value, (point.answers - layout.values + pull) * problem.movable
 
     def _direction(self, problem: Problem, state: DualState) -> Flat:
