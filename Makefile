@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -82,7 +82,7 @@ bench-grid: $(VENV)/.bench  ## the paper's grid, most telling cells first; hours
 	$(BIN)/python benchmarks/results_page.py
 
 bench-peers: $(VENV)/.bench  ## the same cells for every peer, ours beside; at most LIMIT seconds a cell (300)
-	$(BIN)/python benchmarks/run_grid.py --plan peers --limit $(or $(LIMIT),300) $(if $(MINUTES),--minutes $(MINUTES))
+	$(BIN)/python benchmarks/run_grid.py --plan peers --give-up --limit $(or $(LIMIT),300) $(if $(MINUTES),--minutes $(MINUTES))
 	$(BIN)/python benchmarks/results_page.py
 
 bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: what got slower
@@ -92,4 +92,4 @@ results: $(VENV)/.bench  ## write docs/results.md and its figures from the store
 	$(BIN)/python benchmarks/results_page.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-mbi .venv-vulnerabilities .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

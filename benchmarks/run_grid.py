@@ -69,6 +69,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="cells at a time (2: half the cores each)")
     parser.add_argument("--seed", type=int, default=0, help="every cell's own seed is made from it")
     parser.add_argument("--retry", action="store_true", help="run cells again that failed or took too long")
+    parser.add_argument("--give-up", action="store_true", help="leave alone what ran out of time in another trial")
     parser.add_argument("--again", action="store_true", help="when all cells were run before, run them again and compare")
     parser.add_argument("--file", type=Path, help="keep results here instead of in benchmarks/results")
     parser.add_argument("--dry", action="store_true", help="list the cells that would be run")
@@ -90,7 +91,7 @@ def main() -> int:
         return 0
     before = set_aside(path, cells) if arguments.again else None
     limit = arguments.limit or plan.limit
-    settings = Settings(arguments.seed, arguments.jobs, limit, arguments.minutes, arguments.retry)
+    settings = Settings(arguments.seed, arguments.jobs, limit, arguments.minutes, arguments.retry, arguments.give_up)
     try:
         set_up_peers(cells, path, settings)
         left = run(cells, path, settings, say)

@@ -45,6 +45,11 @@ class Cell:
         return int.from_bytes(digest[:6], "big")
 
     @property
+    def setting(self) -> tuple[str, str, float, str]:
+        """What its trials have in common."""
+        return self.dataset, self.workload, self.epsilon, self.mechanism
+
+    @property
     def is_peer(self) -> bool:
         """Whether another library runs it."""
         return "/" in self.mechanism

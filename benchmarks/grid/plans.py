@@ -61,6 +61,7 @@ def capacity() -> Iterator[Cell]:
     """Model capacity against error and time, on the paper's table."""
     names = ["aim" if c == 80 else f"aim:{c:g}MB" for c in CAPACITIES if c <= 320]
     yield from cross(["fire"], ["all-3way"], PRACTICAL, 1, names)
+    yield from cross(["fire"], ["all-3way"], [1.0], 1, ["aim:640MB", "aim:1280MB"])
 
 
 def zeros() -> Iterator[Cell]:

@@ -40,6 +40,8 @@ class Settings:
     limit: float = 1800.0
     minutes: float | None = None
     retry: bool = False
+    give_up: bool = False
+    """Whether what ran out of time in one trial is left alone in the others."""
 
 
 class Stopped(Exception):
@@ -49,9 +51,10 @@ class Stopped(Exception):
 def run(cells: Sequence[Cell], path: Path, settings: Settings, heard: Heard) -> int:
     """Run the cells that ``path`` has no result of; return how many are still missing."""
     with store.appending(path) as file:
-        waiting = deque(missing(cells, store.read(path), settings.retry))
+        lines = store.read(path)
+        waiting = deque(missing(cells, lines, settings.retry))
         with tempfile.TemporaryDirectory(prefix="grid-") as folder, _stoppable():
-            _work(waiting, _Desk(Path(folder), file, settings, heard))
+            _work(waiting, _Desk(Path(folder), file, settings, heard, hopeless=() if settings.retry else lines))
     return len(missing(cells, store.read(path), retry=False))
 
 
@@ -88,9 +91,12 @@ class _Flight:
 class _Desk:
     """Starts cells in numbered slots and books what comes back."""
 
-    def __init__(self, folder: Path, file: IO[bytes], settings: Settings, heard: Heard) -> None:
+    def __init__(
+        self, folder: Path, file: IO[bytes], settings: Settings, heard: Heard, *, hopeless: Sequence[store.Line]
+    ) -> None:
         self.folder, self.file, self.settings, self.heard = folder, file, settings, heard
         self.flights: list[_Flight] = []
+        self._late = {Cell.parse(line["cell"]).setting for line in hopeless if line["status"] == "timeout"}
         self._count = 0
         self._until = None if settings.minutes is None else time.monotonic() + 60 * settings.minutes
 
@@ -99,7 +105,12 @@ class _Desk:
         """Whether there is time to begin another cell."""
         return self._until is None or time.monotonic() < self._until
 
+    def worth(self, cell: Cell) -> bool:
+        """Whether to try it, after what its other trials did."""
+        return not (self.settings.give_up and cell.setting in self._late)
+
     def start(self, cell: Cell) -> None:
+        """Give it a process and a free slot."""
         slot = min(set(range(self.settings.jobs)) - {flight.slot for flight in self.flights})
         self._count += 1
         scratch = self.folder / str(self._count)
@@ -133,6 +144,8 @@ class _Desk:
         line = _stamp(flight.cell, flight.started, flight.versions, self.settings)
         line |= {"seconds": round(seconds, 3)} | _found(flight, late, self.settings.limit)
         store.append(self.file, line)
+        if line["status"] == "timeout":
+            self._late.add(flight.cell.setting)
         self.heard(line)
 
     def abandon(self) -> None:
@@ -145,7 +158,9 @@ def _work(waiting: deque[Cell], desk: _Desk) -> None:
     try:
         while desk.flights or (waiting and desk.open):
             while waiting and desk.open and len(desk.flights) < desk.settings.jobs:
-                desk.start(waiting.popleft())
+                cell = waiting.popleft()
+                if desk.worth(cell):
+                    desk.start(cell)
             time.sleep(0.02)
             desk.look()
     finally:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import run_grid
 from benchmarks.conftest import BENCHMARKS
-from grid import runner, store
+from benchmarks.lines import line as made
+from grid import runner, store, summary
 from grid.cells import CONFIGURATIONS, EPSILONS, Cell
 from grid.plans import PLANS
 from grid.runner import Settings
@@ -28,7 +30,7 @@ def run(cells: list[Cell], path: Path, **settings: object) -> list[store.Line]:
 
 
 def test_a_cell_gives_the_same_error_again_alone_or_beside_another(tmp_path: Path) -> None:
-    cells = [Cell("example", "all-2way", 1.0, trial, "aim") for trial in range(2)]
+    cells = [Cell("example", "all-2way", 1.0, trial, "aim:T=4") for trial in range(2)]
     alone = run(cells, tmp_path / "alone.jsonl")
     beside = {line["cell"]: line for line in run(cells, tmp_path / "beside.jsonl", jobs=2)}
     assert [line["status"] for line in alone] == ["done", "done"]
@@ -142,3 +144,45 @@ def test_workloads_are_the_same_every_time() -> None:
     table = Table.load("example")
     assert table.workload("skewed") == Table.load("example").workload("skewed")
     assert all(table.target in clique for clique in table.workload("target").cliques)
+
+
+def test_what_ran_out_of_time_once_is_left_alone_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    trials = [Cell("example", "all-2way", 1.0, trial, "independent") for trial in range(3)]
+    assert [line["status"] for line in run(trials[:2], path, limit=0.05, give_up=True)] == ["timeout"]
+    assert len(run(trials, path, give_up=True)) == 1
+    assert [line["status"] for line in run(trials[2:], path)] == ["timeout", "done"]
+
+
+def test_a_peer_that_does_not_install_is_booked_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    cells = [Cell("example", "all-2way", 1.0, trial, "nobody/aim") for trial in range(2)]
+    for _ in range(2):
+        runner.refuse(cells, path, Settings(), "did not install: no such thing")
+    assert [(line["status"], line["message"]) for line in store.read(path)] == [
+        ("failed", "did not install: no such thing")
+    ] * 2
+
+
+def test_a_finished_plan_is_run_again_beside_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "quick.jsonl"
+    before, now = made("aim", 0.5), made("aim", 0.5)
+    now["result"] = now["result"] | {"seconds": 3.0}
+    with store.appending(path) as file:
+        store.append(file, before)
+    cell = Cell.parse(before["cell"])
+    other = Cell.parse(made("aim", 0.5, trial=1)["cell"])
+    assert run_grid.set_aside(path, [cell, other]) is None  # not finished: go on with it
+    aside = run_grid.set_aside(path, [cell])
+    assert aside is not None
+    assert not path.exists()
+    words = summary.compared([now], store.latest(store.read(aside)))
+    assert "1 of 1 cells have the same error; time is 1.50 times" in words
+    now["result"] = now["result"] | {"error": {"l1": 0.5001}}
+    assert "0 of 1" in summary.compared([now], store.latest(store.read(aside)))
+
+
+def test_cells_are_chosen_by_word() -> None:
+    chosen = run_grid.selected(PLANS["quick"], "titanic aim epsilon=1 trial=2")
+    assert [cell.key for cell in chosen] in ([], ["titanic all-3way aim 1 2"])  # none where the tables are not there
+    assert run_grid.words(QUICK) == {"example", "all-2way", "independent", "epsilon=1", "trial=0"}
