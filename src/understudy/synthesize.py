@@ -103,7 +103,8 @@ def synthesize(
     target = out if isinstance(out, Output) or out is None else Output(Path(out))
     neighbours, noise = unit_of(unit), SecureNoise() if seed is None else ResearchNoise(_seed(seed))
     place = place_of(ledger, dataset, target, resume=resume, seeded=seed is not None)
-    facts = {"unit": neighbours.value, "budget": _promise(budget), **facts_of(schema, queries, how, settings)}
+    facts = {"private": seed is None, "unit": neighbours.value, "budget": _promise(budget)}
+    facts |= facts_of(schema, queries, how, settings)
     if resume and target is not None and (saved := _saved_already(place, facts, target)) is not None:
         return saved
     if target is not None:

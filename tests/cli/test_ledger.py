@@ -18,6 +18,7 @@ from release_tables import SCHEMA, schema, table
 from understudy.cli import main
 from understudy.errors import LedgerError, UserError
 from understudy.ledger import Ledger
+from understudy.mechanism import Measured
 from understudy.privacy import Budget
 
 QUICK = ("--workload", "all-1way", "--mechanism", "independent", "--no-report")
@@ -185,6 +186,23 @@ def test_a_kill_before_the_run_had_begun_leaves_nothing_to_resume(tmp_path: Path
         understudy.synthesize(table(50), schema(), out=tmp_path / "r", resume=True, **settings)  # type: ignore[arg-type]
     understudy.synthesize(table(50), schema(), out=tmp_path / "r", **settings)  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_seeded_run_is_not_resumed_as_a_private_one(tmp_path: Path) -> None:
+    """Its first answers have noise that can be removed."""
+
+    def stop(event: object) -> None:
+        if isinstance(event, Measured):
+            raise KeyboardInterrupt
+
+    settings = {"epsilon": 5, "workload": "all-1way", "mechanism": "independent", "out": tmp_path / "r"}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        understudy.synthesize(table(50), schema(), seed=3, progress=stop, **settings)  # type: ignore[arg-type]
+    assert "resume" not in caught.value.__notes__[0]
+    (left,) = Ledger(tmp_path / "r.ledger").state().runs
+    assert not left.private
+    with pytest.raises(LedgerError, match="another private"):
+        understudy.synthesize(table(50), schema(), resume=True, **settings)  # type: ignore[arg-type]
 
 
 def test_two_runs_on_one_folder_keep_both_records(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import BudgetExceeded, FormatError, InternalError, LedgerError
 from understudy.ledger import Ledger, State
-from understudy.ledger.entries import BEFORE_ALL, Entry, amount_text, parse_amount
+from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry, amount_text, parse_amount
 from understudy.ledger.store import reading
 from understudy.mechanism import MECHANISMS
 from understudy.mechanism.snapshot import packed, unpacked
@@ -267,6 +267,34 @@ def test_lines_that_contradict_each_other_are_found() -> None:
     for wrong in (replace(charged, run="nobody"), replace(charged, detail="[1"), replace(charged, kind="_run")):
         with pytest.raises(FormatError):
             State([*whole[:3], wrong])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+DETAILS = st.dictionaries(st.sampled_from(["token", "settings", "epsilon", "delta", "private", "limited", "request"]), JSON)
+FORGED = st.builds(
+    Entry,
+    st.integers(1, 9),
+    st.sampled_from(["d", ""]),
+    st.sampled_from(["r", "s"]),
+    st.sampled_from([*KINDS, "runs"]),
+    st.sampled_from(["0", "1", "1/2", "x"]),
+    st.just(""),
+    st.just(""),
+    st.just(""),
+    st.builds(json.dumps, DETAILS | JSON) | st.text(max_size=5),
+)
+
+
+@given(st.lists(FORGED, max_size=6))
+@settings(max_examples=300)
+def test_forged_lines_are_read_or_refused(lines: list[Entry]) -> None:
+    with suppress(FormatError):
+        for dataset in State(lines).datasets:
+            assert dataset.spent >= 0
 
 
 @given(st.binary(max_size=200))

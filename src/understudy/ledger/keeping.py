@@ -76,10 +76,10 @@ class Place:
 class Held:
     """A run on record. ``filter`` is its door's, once there is one."""
 
-    def __init__(self, place: Place, log: RunLog | None) -> None:
+    def __init__(self, place: Place, log: RunLog | None, *, private: bool) -> None:
         self.log, self.run = log, uuid4().hex if log is None else log.run
         self.filter: Filter | None = None
-        self._place = place
+        self._place, self._private = place, private
 
     @property
     def head(self) -> str | None:
@@ -107,7 +107,7 @@ class Held:
             self._place.tidy()
         except UnderstudyError:
             return f"{self._spent()} On record, the whole budget counts until the run is resumed."
-        again = " Go on from there with --resume (resume=True)." if self.spent and self._place.ledger else ""
+        again = " Go on from there with --resume (resume=True)." if self.spent and self._private else ""
         return self._spent() + again
 
     def _spent(self) -> str:
@@ -119,7 +119,8 @@ class Held:
 @contextmanager
 def on_record(place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool) -> Iterator[Held]:
     """Reserve the budget before anything is read; when the run fails, say and keep what it spent."""
-    held = Held(place, place.resume(facts) if resume else place.begin(budget, facts, private=private))
+    log = place.resume(facts) if resume else place.begin(budget, facts, private=private)
+    held = Held(place, log, private=private)
     try:
         yield held
     except BaseException as error:

@@ -139,7 +139,7 @@ class State:
             raise FormatError(f"Line {entry.seq} of the ledger is of an unknown kind: upgrade, or restore it from a copy.")
         try:
             getattr(self, f"_{entry.kind}")(entry)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise FormatError(
                 f"Line {entry.seq} of the ledger ({entry.kind}) makes no sense. Restore it from a copy."
             ) from None
