@@ -14,7 +14,8 @@ from typing import Any
 
 import jax
 
-jax.config.update("jax_enable_x64", True)  # as mbi itself advises
+jax.config.update("jax_enable_x64", True)  # both as mbi itself advises
+jax.config.update("jax_enable_compilation_cache", False)
 
 import mbi  # noqa: E402
 import numpy as np  # noqa: E402
@@ -31,13 +32,18 @@ NOTES = [
 ]
 
 
+def flat(factor: Any) -> NDArray[np.float64]:
+    """Return a marginal's values, flat; without JAX, which would compile that for every shape."""
+    return np.asarray(factor.values).ravel()
+
+
 class Aim:
     """The state of a run: what has been measured, the model, and the budget."""
 
     def __init__(self, cell: Cell, progress: Progress) -> None:
         self.progress, self.rng, self.rho = progress, np.random.default_rng(cell.seed), cell.rho
         self.domain = mbi.Domain(tuple(cell.domain), tuple(cell.domain.values()))
-        self.data = mbi.Dataset(cell.columns(), self.domain)
+        self.columns = cell.columns()
         workload = list(itertools.combinations(self.domain.attributes, min(cell.degree, len(cell.domain))))
         closure = [c for k in range(1, cell.degree + 1) for c in itertools.combinations(self.domain.attributes, k)]
         self.weights = {r: float(sum(len(set(r) & set(s)) for s in workload)) for r in closure}
@@ -52,7 +58,8 @@ class Aim:
 
     def counted(self, clique: Clique) -> NDArray[np.float64]:
         """Return the exact counts of a marginal, flat."""
-        return np.asarray(self.data.project(clique).datavector(), dtype=np.float64)
+        columns = {name: self.columns[name] for name in clique}
+        return np.asarray(mbi.Dataset(columns, self.domain.project(clique)).datavector(), dtype=np.float64)
 
     def measure(self, clique: Clique) -> None:
         """Measure a marginal at the present σ."""
@@ -70,7 +77,7 @@ class Aim:
         """Ask the model for many marginals, through mbi's function for that."""
         start = time.perf_counter()
         found = mbi.marginal_oracles.bulk_variable_elimination(self.model.potentials, cliques, float(self.model.total))
-        answers = {r: np.asarray(found[r].datavector()) for r in cliques}
+        answers = {r: flat(found[r]) for r in cliques}
         self.seconds["score"] += time.perf_counter() - start
         return answers
 
@@ -112,7 +119,7 @@ class Aim:
         chosen = self.select(estimates)
         self.measure(chosen)
         self.fit()
-        moved = float(np.abs(np.asarray(self.model.project(chosen).datavector()) - estimates[chosen]).sum())
+        moved = float(np.abs(flat(self.model.project(chosen)) - estimates[chosen]).sum())
         if moved <= self.expected_noise(chosen):
             self.epsilon, self.sigma = 2 * self.epsilon, self.sigma / 2
         self.progress.round_done(f"chose {', '.join(chosen)}; {self.spent / self.rho:.1%} of the budget spent")
