@@ -68,13 +68,15 @@ def _boxes(data: Mapping[str, Any]) -> Any:
     axis.boxplot(
         [box["ratios"] for box in boxes], tick_labels=[box["label"] for box in boxes], medianprops={"color": COLOURS[0]}
     )
-    top = max(max(box["ratios"]) for box in boxes)
+    top = max(max(*box["ratios"], box["paper"] or 0.0) for box in boxes)
     for k, box in enumerate(boxes, start=1):
         axis.text(k, top * 1.08, box["words"], ha="center", va="bottom", fontsize=7)
         if box["paper"] is not None:
             axis.plot(k, box["paper"], "x", color=COLOURS[1])
     axis.axhline(1.0, color="#888888", linewidth=0.8)
     axis.set(yscale="log", ylabel=data["y"])
+    for ticks in (axis.yaxis.set_major_formatter, axis.yaxis.set_minor_formatter):
+        ticks("{x:g}")
     axis.set_ylim(top=top * 1.45)
     return figure
 

@@ -77,4 +77,8 @@ def compared(lines: Iterable[Line], before: Mapping[str, Line]) -> str:
     pairs = [(now["result"], then["result"]) for now, then in both]
     same = sum(np.isclose(now["error"]["l1"], then["error"]["l1"], rtol=SAME, atol=0.0) for now, then in pairs)
     ratio = float(np.exp(np.mean([np.log(now["seconds"] / then["seconds"]) for now, then in pairs])))
-    return f"Beside the run before: {same} of {len(both)} cells have the same error; time is {ratio:.2f} times as long."
+    codes = sorted({str(line["versions"].get("commit")) for pair in both for line in pair})
+    differ = f" The code differs between them: {', '.join(codes)}." if len(codes) > 1 else ""
+    return (
+        f"Beside the run before: {same} of {len(both)} cells have the same error; time is {ratio:.2f} times as long.{differ}"
+    )
