@@ -41,7 +41,7 @@ def _series(series: Any, column: Column, wanted: Any) -> Any:
 def _adoptable(column: Column, wanted: Any) -> bool:
     if isinstance(wanted, pl.Enum | pl.Categorical):
         return isinstance(column, Listed)
-    tests = {"truth": wanted == pl.Boolean, "whole": wanted.is_integer(), "text": wanted == pl.String}
+    tests: dict[str, bool] = {"truth": wanted == pl.Boolean, "whole": wanted.is_integer(), "text": wanted == pl.String}
     tests |= {"real": wanted.is_float() or wanted.is_decimal(), "time": isinstance(wanted, pl.Date | pl.Datetime)}
     return tests.get(family(column.type), False)
 
