@@ -42,7 +42,7 @@ LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
 
-LAST_STEPS = 600
+LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 

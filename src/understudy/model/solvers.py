@@ -5,6 +5,7 @@ Public numbers only. All of them move one parameter an answer; a model's log-pot
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -66,8 +67,9 @@ class Problem:
 
     @cached_property
     def drowned(self) -> Flat:
-        """How strongly each answer is drawn to its neighbours because noise drowns it (see ``drowned``)."""
-        return np.concatenate([drowned(o) for o in self.layout.observations])
+        """How strongly each answer is drawn to its neighbours: only where nothing else tells about its attribute."""
+        told = Counter(attribute for o in self.layout.observations for attribute in o.clique)
+        return np.concatenate([drowned(o) * (told[o.clique[0]] == 1 if o.clique else 0) for o in self.layout.observations])
 
     @property
     def noise_level(self) -> float:
@@ -135,7 +137,7 @@ class Dual:
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
     shrinking: bool = False
-    """Whether cells of one-way marginals that noise drowns are drawn together, as James and Stein would."""
+    """Whether cells of a lone one-way marginal that noise drowns are drawn together, as James and Stein would."""
 
     def init(self, problem: Problem, start: Point) -> DualState:
         """Begin at ``start``."""
