@@ -171,14 +171,18 @@ class Victim:
         assert len(release.measurements) == sum(charge.purpose.startswith("measure") for charge in release.spend)
         assert release.private
         assert Fraction(RHO) * (1 - Fraction(1, 10**9)) < release.spent <= Fraction(RHO)
-        if self.own:
+        run = self.run()
+        if self.own and run is None:
             assert not self.ledger.path.exists()
             return
-        run = self.run()
-        assert run is not None
+        assert run is not None  # a run's own ledger is still there when the kill came just before its removal
         assert (run.name, run.state) == (release.record.run, "finished")
         assert [(c.purpose, c.rho) for c in run.charges] == [(c.purpose, c.rho) for c in release.spend]
         assert run.counts == run.charged == release.spent
+        if self.own:
+            assert self.over()
+            assert release.record.ledger is None
+            return
         assert release.record.ledger is not None
         assert self.ledger.verify(release.record.ledger.head).sound
 
