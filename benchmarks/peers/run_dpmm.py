@@ -24,16 +24,19 @@ AIM_NOTES = [
 ]
 
 
-def count_fits(progress: Progress) -> None:
-    """Count fits as they end, for the progress only: the library has no hook for that."""
-    estimate = FactoredInference.estimate
+def count_fits(cell: Cell, progress: Progress) -> list[str]:
+    """Note fits as they end, for the progress only: the library has no hook for that. Returns the list they go to."""
+    estimate, fits = FactoredInference.estimate, []
 
     def counted(self: Any, *given: Any, **more: Any) -> Any:
         model = estimate(self, *given, **more)
-        progress.round_done("a model was fitted")
+        fits.append(f"fit {len(fits) + 1}")
+        # The first fit is to the one-way marginals; then AIM has one a round. MST does not go by rounds.
+        progress.note(rounds=len(fits) - 1 if cell.mechanism == "aim" else 0, message=fits[-1])
         return model
 
     FactoredInference.estimate = counted
+    return fits
 
 
 def pipeline(cell: Cell) -> Any:
@@ -45,15 +48,14 @@ def pipeline(cell: Cell) -> Any:
 
 
 def synthesise(cell: Cell, progress: Progress) -> Made:
-    count_fits(progress)
+    fits = count_fits(cell, progress)
     made = pipeline(cell)
     made.fit(pd.DataFrame(cell.columns()), domain=dict(cell.domain), random_state=cell.seed)
+    if cell.mechanism == "aim":
+        progress.note(rounds=len(fits) - 2)  # after the last round, it fits once more from nothing
     table = made.generate(n_records=len(cell.codes), random_state=cell.seed)
     codes = table[list(cell.domain)].to_numpy().astype(np.int64)
-    fits = progress.state["rounds"]
-    # AIM fits to the one-way marginals, once a round, and once more at the end; MST does not go by rounds.
-    progress.note(rounds=fits - 2 if cell.mechanism == "aim" else 0)
-    return Made(codes, NOTES + (AIM_NOTES if cell.mechanism == "aim" else []), {"fits": fits})
+    return Made(codes, NOTES + (AIM_NOTES if cell.mechanism == "aim" else []), {"fits": len(fits)})
 
 
 if __name__ == "__main__":

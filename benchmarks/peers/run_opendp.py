@@ -21,8 +21,8 @@ NOTES = [
     "given as zCDP: the ρ that ε and δ allow, by the harness's conversion; noise cannot be seeded",
     "pandas installed beside it: generating records needs it, and the library's mbi extra does not bring it",
     "attributes given as cut points between codes, so that the domain is exact (given as keys, each would gain a null)",
+    "half the budget goes to the one-way marginals first: its default",
 ]
-AIM_NOTES = ["half the budget goes to the one-way marginals first: its default"]
 
 
 def algorithm(cell: Cell, progress: Progress) -> Any:
@@ -33,7 +33,7 @@ def algorithm(cell: Cell, progress: Progress) -> Any:
         nonlocal fits
         model = dp.mbi.mirror_descent(*given, **more)
         fits += 1
-        if fits > 1:  # the first fit is to the one-way marginals
+        if fits > 1 and cell.mechanism == "aim":  # the first fit is to the one-way marginals
             progress.round_done(f"fit {fits}")
         return model
 
@@ -53,7 +53,7 @@ def synthesise(cell: Cell, progress: Progress) -> Made:
     query = context.query(rho=cell.rho).contingency_table(keys=keys, cuts=cuts, algorithm=algorithm(cell, progress))
     table = query.release().synthesize()
     codes = table.select(list(cell.domain)).fill_null(0).to_numpy().astype(np.int64)
-    return Made(codes, NOTES + (AIM_NOTES if cell.mechanism == "aim" else []))
+    return Made(codes, NOTES)
 
 
 if __name__ == "__main__":
