@@ -19,6 +19,7 @@ from understudy import example
 from understudy.errors import FormatError, UserError
 from understudy.release import NOT_PRIVATE, Record, Release, json_schema
 from understudy.release import storage as storage_module
+from understudy.release.record import Amount
 from understudy.release.toml import schema_toml
 from understudy.schema import parse_schema
 
@@ -258,3 +259,13 @@ def test_rows_asked_for_stand_for_the_whole_table() -> None:
     assert made.weight == pytest.approx(made.model.total / 100)
     assert made.table_marginal("sex").sum() == pytest.approx(made.model.total)
     assert quick(table(), rows=0).arrow.num_rows == 0
+
+
+def test_a_sum_of_thousands_of_digits_is_saved_exactly(tmp_path: Path) -> None:
+    """Many charges of different sizes add up to a fraction that Python does not write in decimal."""
+    spent = sum((Fraction(1, 10**6 + 7 * k) ** 2 for k in range(700)), start=Fraction(0))
+    amount = Amount.of(spent)
+    assert amount.fraction == spent
+    assert Amount.model_validate_json(amount.model_dump_json()).fraction == spent
+    with pytest.raises(ValueError, match="digits"):
+        str(spent)

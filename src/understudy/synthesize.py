@@ -18,11 +18,11 @@ import numpy as np
 
 from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
 from understudy.ledger import Ledger
-from understudy.ledger.entries import amount_text
 from understudy.ledger.keeping import Place, on_record
 from understudy.mechanism import Mechanism
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
+from understudy.privacy.amounts import amount_text
 from understudy.progress import Choice, shown
 from understudy.quantities import parse_size, parse_time
 from understudy.release import Release, load, make_release

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from understudy.errors import BudgetExceeded, FormatError, InternalError, LedgerError
 from understudy.ledger import Ledger, State
-from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry, amount_text, parse_amount
+from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry
 from understudy.ledger.store import reading
 from understudy.mechanism import MECHANISMS
 from understudy.mechanism.snapshot import packed, unpacked
 from understudy.model import Model
 from understudy.privacy import Budget, Request
+from understudy.privacy.amounts import amount_text, parse_amount
 
 from .small import BUDGET, FACTS, SCHEMA, Stop, fresh, play, stopped, stopping_after
 

@@ -13,9 +13,9 @@ import click
 
 from understudy.cli.options import FILE, as_json, print_json
 from understudy.ledger import Dataset, Ledger, Run
-from understudy.ledger.entries import amount_text
 from understudy.ledger.store import reading
 from understudy.privacy import Budget
+from understudy.privacy.amounts import amount_text
 from understudy.privacy.cost import show as digits
 from understudy.synthesize import budget_of
 

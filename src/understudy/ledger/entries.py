@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from understudy.errors import FormatError
+from understudy.privacy.amounts import parse_amount
 
 Kind = Literal["opened", "declared", "capped", "reserved", "resumed", "charged", "noted", "kept", "stopped", "finished"]
 """opened: the ledger. declared, capped: a dataset, and a new cap of it. reserved, resumed: a run begins, and goes on.
@@ -24,10 +24,6 @@ stopped, finished: a run ends, and only what it spent goes on counting.
 KINDS: tuple[str, ...] = get_args(Kind)
 BEFORE_ALL = "0" * 64
 """Stands in for the hash before the first line."""
-
-_PLAIN = 1 << 2048
-"""Fractions below this are written in decimal digits; longer ones in hexadecimal, which has no limit."""
-_FRACTION = re.compile(r"(\d+)(?:/(\d+))?|0x([0-9a-f]+)/0x([0-9a-f]+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -65,25 +61,6 @@ class Entry:
         """Return the hash of this line when the line before it has the hash ``before``."""
         text = json.dumps([before, *astuple(self)[:-1]], ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def amount_text(rho: Fraction) -> str:
-    """Write an amount exactly."""
-    if max(rho.numerator, rho.denominator) < _PLAIN:
-        return str(rho)
-    return f"{rho.numerator:#x}/{rho.denominator:#x}"
-
-
-def parse_amount(text: str) -> Fraction:
-    """Read what ``amount_text`` wrote, and nothing else."""
-    found = _FRACTION.fullmatch(text) if len(text) < 1 << 20 else None
-    if found is None or (len(text) > 4000 and not text.startswith("0x")):
-        raise FormatError("The ledger holds an amount that is not a fraction.")
-    base = 16 if found[3] else 10
-    top, bottom = (found[3], found[4]) if found[3] else (found[1], found[2] or "1")
-    if int(bottom, base) == 0:
-        raise FormatError("The ledger holds an amount that divides by zero.")
-    return Fraction(int(top, base), int(bottom, base))
 
 
 def compact(detail: Mapping[str, Any]) -> str:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import FormatError, LedgerError
-from understudy.ledger.entries import BEFORE_ALL, Entry, Kind, amount_text, compact, digest_of, now
+from understudy.ledger.entries import BEFORE_ALL, Entry, Kind, compact, digest_of, now
+from understudy.privacy.amounts import amount_text
 
 APPLICATION, VERSION = 0x55445354, 1
 WAIT = 60.0

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from understudy.privacy.amounts import PATTERN, amount_text, parse_amount
 from understudy.privacy.cost import float_above
 
 FORMAT, VERSION = "understudy-release", 1
@@ -30,17 +31,19 @@ class Amount(Entry):
     """An amount of zCDP budget (rho)."""
 
     value: Finite = Field(ge=0, description="The amount, rounded up to a floating-point number.")
-    exact: str = Field(pattern=r"^\d+(/\d+)?$", description="The amount exactly, as a fraction.")
+    exact: str = Field(
+        pattern=f"^(?:{PATTERN})$", max_length=1 << 20, description="The amount exactly, as a fraction; hexadecimal if long."
+    )
 
     @classmethod
     def of(cls, rho: Fraction) -> Amount:
         """Write a fraction down."""
-        return cls(value=float_above(rho), exact=str(rho))
+        return cls(value=float_above(rho), exact=amount_text(rho))
 
     @property
     def fraction(self) -> Fraction:
         """The amount exactly."""
-        return Fraction(self.exact)
+        return parse_amount(self.exact)
 
 
 class MechanismRecord(Entry):
