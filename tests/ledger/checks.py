@@ -84,7 +84,7 @@ def nothing_is_drawn_or_charged_twice(folder: Path) -> None:
     from .small import QUICK, source
 
     door = Door(source(), BUDGET, log=log, noise=Counting())
-    outcome = mechanism("aim", rounds=6).run(door, WORKLOAD, estimator=QUICK)
+    outcome = mechanism("aim", rounds=6, adaptive=False).run(door, WORKLOAD, estimator=QUICK)
     log.finish()
     after = ledger.state().run(name)
     assert after.charges[: len(before.charges)] == before.charges

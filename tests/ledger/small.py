@@ -57,9 +57,9 @@ def stopping_after(answers: int) -> Callable[[Event], None]:
 
 
 def play(log: RunLog, on_event: Callable[[Event], None] | None = None, *, data: Any = None, **options: Any) -> Outcome:
-    """Run AIM through a door that writes to ``log``."""
+    """Run AIM through a door that writes to ``log``; as many rounds as are asked for, whatever the noise, unless adaptive."""
     door = Door(source() if data is None else data, BUDGET, log=log)
-    how = mechanism(options.pop("name", "aim"), **{"rounds": 6, **options})
+    how = mechanism(options.pop("name", "aim"), **{"rounds": 6, "adaptive": False, **options})
     return how.run(door, WORKLOAD, on_event=on_event, estimator=QUICK)
 
 

@@ -136,9 +136,9 @@ def test_every_mechanism_can_be_resumed(tmp_path: Path, name: str, answers: int)
     ledger = fresh(tmp_path)
     log = ledger.begin("people", BUDGET, FACTS)
     with pytest.raises(Stop):
-        play(log, stopping_after(answers), name=name)
+        play(log, stopping_after(answers), name=name, adaptive=True)
     log = ledger.resume("people", FACTS)
-    outcome = play(log, name=name)
+    outcome = play(log, name=name, adaptive=True)
     log.finish()
     (run,) = ledger.state().runs
     assert run.charges == outcome.charges

@@ -75,4 +75,4 @@ def digest_of(content: bytes) -> str:
 
 def now() -> str:
     """Return the time of day in UTC, as lines have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

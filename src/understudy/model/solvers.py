@@ -131,7 +131,7 @@ class Dual:
     (the deviation of the largest counts in a sample), which is less in a small table under much noise.
     """
 
-    smoothing: float = 0.3
+    smoothing: float = 0.2
     """The pull of a typical answer, as a part of its standard deviation or of √total / 6, whichever is less."""
     tolerance: float = 3e-3
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""

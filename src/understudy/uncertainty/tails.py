@@ -63,7 +63,7 @@ def l1_radius(terms: tuple[Term, ...], cells: int, beta: float) -> float:
     t = _U / deviation(terms)
     found = [_chernoff(_log_two_sided(terms, t), t, cells, beta)]
     if _single(terms):
-        found.append(_chernoff(_log_absolute(terms[0], t), t, cells, beta))
+        found.append(_chernoff(_log_absolute(terms[0]), t, cells, beta))
     if _gaussian(terms):
         for extra in _smoothings(terms):
             t = _U / sqrt(deviation(terms) ** 2 + extra)
@@ -118,9 +118,10 @@ def _log_two_sided(terms: Sequence[Term], t: Floats) -> Floats:
     return total
 
 
-def _log_absolute(term: Term, t: Floats) -> Floats:
-    """log E exp(t |x|) of a single draw, summed over the integers."""
-    k, p = half(term.noise, term.scale)
+@lru_cache(maxsize=256)
+def _log_absolute(term: Term) -> Floats:
+    """log E exp(t |x|) of a single draw, summed over the integers, at each t of ``_U`` over its deviation."""
+    t, (k, p) = _U / deviation([term]), half(term.noise, term.scale)
     reach = 4 / term.scale if term.noise == "gaussian" else 0.5 / term.scale  # beyond, the cut tail would count
     safe = np.minimum(term.factor * t, reach)
     value = np.array([log(float(p @ np.exp(s * k))) for s in safe])
