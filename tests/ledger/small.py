@@ -57,7 +57,7 @@ def stopping_after(answers: int) -> Callable[[Event], None]:
 
 
 def play(log: RunLog, on_event: Callable[[Event], None] | None = None, *, data: Any = None, **options: Any) -> Outcome:
-    """Run AIM through a door that writes to ``log``; as many rounds as are asked for, whatever the noise, unless adaptive."""
+    """Run AIM through a door that writes to ``log``: as many rounds as are asked for, unless it is to adapt to the noise."""
     door = Door(source() if data is None else data, BUDGET, log=log)
     how = mechanism(options.pop("name", "aim"), **{"rounds": 6, "adaptive": False, **options})
     return how.run(door, WORKLOAD, on_event=on_event, estimator=QUICK)
