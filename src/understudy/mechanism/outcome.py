@@ -102,8 +102,7 @@ class Outcome:
     charges: tuple[Charge, ...] = field(repr=False)
     ended: Literal["budget", "time"]
     most_rounds: int
-    """No run with these settings can have more rounds than this, whatever it finds; bounds share out by it.
-    """
+    """No run with these settings can have more rounds than this, whatever it finds."""
     seconds: float
 
     @property

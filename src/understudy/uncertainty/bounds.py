@@ -26,8 +26,8 @@ from understudy.uncertainty.tails import Floats, cell_radius, l1_radius
 
 RoundChoice = Literal["paid", "any", "last"]
 
-FINAL_SHARE = 0.8
-"""Share of the failure probability that goes to the final round; all earlier rounds together get the rest."""
+FINAL_SHARE = 0.5
+"""Share of the failure probability that goes to the final round; earlier rounds share the rest by what they cost."""
 
 TOTAL_SHARE = 0.04
 """Share of the failure probability that goes to a bound on the rows: no error exceeds both tables."""
@@ -135,10 +135,11 @@ def _uses(outcome: Outcome, cliques: Sequence[Clique], *, every: bool) -> Iterat
 
 
 def _round_share(outcome: Outcome, r: Round) -> float:
-    """Return the share of the failure probability that round ``r`` may use; they add up to at most 1."""
-    if r.final:
-        return FINAL_SHARE
-    return (1 - FINAL_SHARE) / outcome.most_rounds
+    """Return the share of the failure probability that round ``r`` may use; they add up to at most 1.
+
+    What a round costs is settled before its selection, and all costs together never exceed the budget.
+    """
+    return FINAL_SHARE if r.final else (1 - FINAL_SHARE) * float(r.rho / outcome.rho)
 
 
 def _round_bounds(r: Round, cliques: Sequence[Clique], theirs: Mapping[Clique, Floats], beta: float) -> dict[Clique, float]:
