@@ -46,6 +46,10 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
+LATEST = 4
+"""So many of the latest rounds keep their models, for bounds to choose from."""
+
+
 class Session:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began."""
 
@@ -102,11 +106,11 @@ class Session:
         return (self.spent + step.total) / self.rho
 
     def record(self, done: Round) -> None:
-        """Keep a round; let go of the models that no candidate's last round needs any more."""
+        """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
         self.tell(_ended(done, float(self.spent)))
         self.rounds.append(replace(done, before=_light(done.before)))
         last = {clique: r.index for r in self.rounds for clique in r.candidates}
-        needed = set(last.values())
+        needed = {*last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
         self._let_go({index - 1 for index in needed})
 

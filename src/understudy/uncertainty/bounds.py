@@ -59,15 +59,15 @@ def bounds(
     *,
     confidence: float = 0.95,
     cliques: Iterable[Clique] | None = None,
-    rounds: RoundChoice = "paid",
+    rounds: RoundChoice = "any",
 ) -> dict[Clique, Bound]:
     """Bound the error of ``synthetic`` (of the model itself by default) on each of ``cliques`` (all of W_+).
 
     Each bound holds by itself with probability ``confidence``. A marginal that was neither measured nor ever
     a candidate has none, and is left out. An unsupported one rests on a round in which it was a candidate:
-    with ``rounds="any"`` on the best of those whose model was kept, with ``"paid"`` on the latest, which is
-    quicker and rarely worse; both pay for the choice by a union bound. ``"last"`` is the paper's rule, the
-    latest without paying, which is not quite proved.
+    on the best of those whose model was kept, or, quicker, with ``rounds="paid"`` on the latest; both pay for
+    the choice by a union bound. ``"last"`` is the paper's rule, the latest without paying, which is not quite
+    proved.
     """
     failure = _failure(confidence)
     if rounds not in get_args(RoundChoice):
