@@ -20,23 +20,21 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+import tables
 from reference_sets import DATASETS, ROOT, peak_mb
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.events import Event, RoundEnded
 from understudy.metrics import workload_error
 from understudy.privacy import Budget, Door, ResearchNoise
-from understudy.schema import Schema, Zeros
-from understudy.source import MemorySource, open_source
+from understudy.schema import Zeros
+from understudy.source import MemorySource
 from understudy.uncertainty import TableMarginals, bounds
-from understudy.workload import Workload
 
 PEER = ROOT / ".venv-mbi"
 RESULTS = ROOT / "benchmarks" / "results" / "aim.jsonl"
@@ -61,21 +59,12 @@ PEER_SECONDS = 60.0
 
 
 class Table:
-    """A table of codes with its all-3way workload and its exact counts."""
+    """A table of codes with its all-3way workload."""
 
     def __init__(self, name: str) -> None:
-        sizes = json.loads((DATASETS / f"{name}-domain.json").read_text())
-        self.schema = Schema.from_domain(sizes)
-        self.source = open_source(pq.read_table(DATASETS / f"{name}.parquet").select(list(sizes)), self.schema)
-        self.workload = Workload.all_kway(self.schema.domain, 3)
-
-    def empty_pairs(self, pairs: int = 9) -> list[Zeros]:
-        """The pairs of attributes with the most empty combinations between related codes: evaluation only, not private."""
-        cliques = list(combinations(self.schema.domain.attributes, 2))
-        counts = self.source.count(cliques)
-        share = [float((count == 0).mean()) for count in counts]
-        chosen = sorted(range(len(cliques)), key=lambda k: -share[k])[:pairs]
-        return [Zeros(cliques[k], np.argwhere(counts[k] == 0).astype(np.int64)) for k in chosen]
+        loaded = tables.Table.load(name)
+        self.domain, self.source, self.empty_pairs = loaded.domain, loaded.source, loaded.empty_pairs
+        self.workload = loaded.workload("all-3way")
 
     def run(self, epsilon: float, seed: int, zeros: list[Zeros] | None = None) -> tuple[Outcome, NDArray[Any], list[float]]:
         """Run AIM and generate: the outcome, the records, and the seconds of each round."""
@@ -101,7 +90,7 @@ def cell_error(name: str, epsilon: str, seed: str) -> dict[str, Any]:
     outcome, records, rounds = table.run(float(epsilon), int(seed))
     seconds = time.perf_counter() - start
     real = table.source.count(table.workload.cliques)
-    synthetic = MemorySource.of_codes(records, table.schema.domain).count(table.workload.cliques)
+    synthetic = MemorySource.of_codes(records, table.domain).count(table.workload.cliques)
     assert outcome.model is not None
     more = {"bounds": bound_ratios(table, outcome, records)} if float(epsilon) == BOUNDED else {}
     return {
@@ -128,7 +117,7 @@ def cell_zeros(name: str, epsilon: str, seed: str) -> dict[str, Any]:
     zeros = table.empty_pairs()
     outcome, records, _ = table.run(float(epsilon), int(seed), zeros)
     real = table.source.count(table.workload.cliques)
-    made = MemorySource.of_codes(records, table.schema.domain)
+    made = MemorySource.of_codes(records, table.domain)
     broken = sum(
         int(count[tuple(z.cells.T)].sum()) for z, count in zip(zeros, made.count([z.clique for z in zeros]), strict=True)
     )
@@ -143,7 +132,7 @@ def cell_zeros(name: str, epsilon: str, seed: str) -> dict[str, Any]:
 def bound_ratios(table: Table, outcome: Outcome, records: NDArray[Any]) -> dict[str, Any]:
     """Bound over true error of every marginal of the closure, by kind."""
     cliques = list(table.workload.closure)
-    made = TableMarginals(table.schema.domain, records)
+    made = TableMarginals(table.domain, records)
     found = bounds(outcome, made, confidence=0.95)
     real = dict(zip(cliques, table.source.count(cliques), strict=True))
     synthetic = dict(zip(cliques, made.marginals(cliques), strict=True))
@@ -169,7 +158,7 @@ def cell_peer(name: str) -> dict[str, Any]:
         return {"clique": one.clique, "sigma": one.sigma, "array": f"y{k}"}
 
     record = {
-        "domain": dict(zip(table.schema.domain.attributes, table.schema.domain.sizes, strict=True)),
+        "domain": dict(zip(table.domain.attributes, table.domain.sizes, strict=True)),
         "total": outcome.model.total,
         "initial": [described(k) for k in range(first)],
         "rounds": [described(first + k) | {"candidates": r.candidates} for k, r in enumerate(outcome.rounds)],
