@@ -151,7 +151,7 @@ class Record(Entry):
     format: Literal["understudy-release"] = "understudy-release"
     version: Literal[1] = 1
     understudy: str = Field(description="The version of the software that made the release.")
-    run: str = Field(pattern="^[0-9a-f]{32}$", description="A random name of the run, the same in its record of spending.")
+    run: str = Field(pattern="^[0-9a-f]{32}$", description="A random name of the run, the same in its ledger.")
     private: bool = Field(description="False for a research run, which promises nothing.")
     notice: str = Field(description="Empty, or why the release must not be treated as private.")
     mechanism: MechanismRecord
