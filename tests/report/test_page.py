@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from understudy.domain import Clique
 from understudy.errors import UserError
 from understudy.evaluate import Evaluation, evaluate
 from understudy.privacy import Unit
@@ -117,14 +119,30 @@ def test_an_evaluation_is_marked_whatever_the_release(evaluation: Evaluation, tm
 def test_every_number_of_the_tables_is_the_releases(people: Release) -> None:
     root, _ = read(render_report(people))
     pairs = {cells[0]: float(cells[3]) for cells in table(root, "Bounded error of every pair")}
-    wanted = {" × ".join(p): people.bounds[p].value for p in combinations(people.domain.attributes, 2)}
-    assert pairs == wanted
+    assert pairs == bounded(people, combinations(people.domain.attributes, 2))
     rounds = table(root, "Every round")
     assert [cells[1] for cells in rounds] == [" × ".join(r.chosen) for r in people.rounds]
     assert [float(cells[5]) for cells in rounds] == [r.sigma for r in people.rounds]
     assert [float(cells[3]) for cells in rounds] == pytest.approx([float(r.rho.fraction) for r in people.rounds])
     workload = {cells[0]: float(cells[3]) for cells in table(root, "The workload's marginals")}
-    assert workload == {" × ".join(c): people.bounds[c].value for c in people.workload.cliques}
+    assert workload == bounded(people, people.workload.cliques)
+
+
+def test_marginals_without_a_bound_are_counted_not_shown(people: Release) -> None:
+    """A marginal that never fitted into the model was never a candidate, so nothing bounds it."""
+    largest = max(people.workload.cliques, key=people.domain.cells)
+    kept = [b for b in people.record.bounds if people.domain.clique(b.columns) != largest]
+    release = replace(people, record=people.record.model_copy(update={"bounds": kept}))
+    missing = sum(c not in release.bounds for c in people.workload.cliques)
+    page = render_report(release)
+    root, _ = read(page)
+    shown = {cells[0] for cells in table(root, "The workload's marginals")}
+    assert shown == set(bounded(release, people.workload.cliques))
+    assert re.search(rf"{missing} marginals? of it (has|have) no bound", page)
+
+
+def bounded(release: Release, cliques: Iterable[Clique]) -> dict[str, float]:
+    return {" × ".join(c): release.bounds[c].value for c in cliques if c in release.bounds}
 
 
 def test_every_column_shows_its_counts_and_its_band(people: Release) -> None:
