@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import understudy
-from contracts.tape import Tape
+from contracts.tape import Tape, frozen_entropy
 from release_tables import SCHEMA
 from understudy.cli import main
 from understudy.cli.evaluate import evaluate as evaluate_command
@@ -69,11 +69,12 @@ class Ears(logging.Handler):
 
 @pytest.fixture(autouse=True)
 def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Listen to all logs, screens and temporary folders; the noise is seeded, so that no number is there by chance."""
+    """Listen to all logs, screens and temporary folders; randomness repeats, so that no number is there by chance."""
     ears, root, scratch = Ears(), logging.getLogger(), tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     Tape(seed=5).install(monkeypatch)
+    frozen_entropy(monkeypatch)
     root.addHandler(ears)
     root.setLevel(1)
     yield
