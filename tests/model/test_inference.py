@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError
-from understudy.model import Forbidden, Model
+from understudy.model import Forbidden, Model, inference
+from understudy.model.inference import Network, Scratch
 
 from .small import BruteForce, models, subsets
 
@@ -111,3 +112,23 @@ def test_zeros_that_leave_nothing_only_together() -> None:
     )
     with pytest.raises(SchemaError, match="forbid every record"):
         _ = Model(Domain.of({"a": 2, "b": 2, "c": 2}), {}, 1.0, zeros).log_z
+
+
+@pytest.mark.parametrize(
+    ("magnitude", "rings"),
+    [(0.5, ["_Unscaled"]), (7.0, ["_Unscaled"]), (14.0, ["_Unscaled", "_Linear"]), (900.0, ["_Linear", "_Logarithmic"])],
+)
+def test_however_far_the_potentials_reach(magnitude: float, rings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proved safe; not proved, and seen to be; seen not to be; hopeless: each is right, the same memory or not."""
+    domain = Domain.of({f"x{i:02d}": 3 for i in range(80)})
+    network, rng, scratch = Network(domain, list(pairwise(domain))), np.random.default_rng(3), Scratch()
+    run, used = Network._run, []
+    monkeypatch.setattr(Network, "_run", lambda *given: (used.append(type(given[3]).__name__), run(*given))[1])
+    for _ in range(3):
+        potentials = magnitude * rng.standard_normal(network.cells)
+        used.clear()
+        for got in (network.infer(potentials, scratch), network.infer(potentials)):
+            assert used[: len(rings)] == rings
+            want = run(network, potentials, 0.0, inference._LOGARITHMIC, None)
+            assert np.isclose(got.log_z, want.log_z, rtol=RELATIVE)
+            np.testing.assert_allclose(got.marginals, want.marginals, rtol=1e-8, atol=BELOW_DOUBLES)

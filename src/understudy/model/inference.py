@@ -51,20 +51,29 @@ class Scratch:
 
     def __init__(self) -> None:
         self._block: Flat = np.empty(0)
-        self._taken = 0
+        self._taken = self._used = 0
+        self._beyond: list[Table] = []
 
     def rewind(self) -> None:
         """Begin again; what was taken before is written over. The block grows to what the last inference took."""
         if self._taken > self._block.size:
             self._block = np.empty(self._taken)
-        self._taken = 0
+        self._taken = self._used = 0
+        self._beyond = []
 
     def take(self, shape: tuple[int, ...]) -> Table:
         """Return a table of undefined content."""
         start, self._taken = self._taken, self._taken + prod(shape)
         if self._taken > self._block.size:
-            return np.empty(shape)
+            self._beyond.append(np.empty(shape))
+            return self._beyond[-1]
+        self._used = self._taken
         return self._block[start : self._taken].reshape(shape)
+
+    def within(self, smallest: float, largest: float) -> bool:
+        """Say whether every number written since the last ``rewind`` lies between the two."""
+        tables = [self._block[: self._used], *self._beyond]
+        return all(table.min(initial=1.0) > smallest and table.max(initial=1.0) < largest for table in tables)
 
 
 class Network:
@@ -117,12 +126,32 @@ class Network:
         scaled = potentials - np.repeat(tops, self.lengths)
         try:
             with np.errstate(under="ignore"):
-                if float(reach.sum()) + self._growth <= SAFE_RANGE:  # centred, so that products grow as far as they shrink
-                    centred = np.exp(scaled + np.repeat(reach, self.lengths))
-                    return self._run(centred, float((tops - reach).sum()), _Unscaled(scratch), None)
+                if beliefs := self._unscaled(scaled, tops, reach, scratch):
+                    return beliefs
                 return self._run(np.exp(scaled), float(tops.sum()), _LINEAR, self._guard())
         except _Underflow:
             return self._run(scaled, float(tops.sum()), _LOGARITHMIC, None)
+
+    def _unscaled(self, scaled: Flat, tops: Flat, reach: Flat, scratch: Scratch | None) -> Beliefs | None:
+        """Run on tables that are centred, so that products grow as far as they shrink; None where that is not safe.
+
+        It is where even the product of all tables stays in range. Often it is although that bound does not hold: then
+        every product that was made is looked at afterwards, all in one go. One that stayed in range has lost no term
+        of its sum that could matter. (A forbidden cell is 0, and so never in range.)
+        """
+        proved = float(reach.sum()) + self._growth <= SAFE_RANGE
+        if not proved and (self._allowed is not None or float(reach.max()) > SAFE_RANGE):
+            return None
+        memory = scratch or Scratch()
+        centred, offset = np.exp(scaled + np.repeat(reach, self.lengths)), float((tops - reach).sum())
+        if proved:
+            return self._run(centred, offset, _Unscaled(memory), None)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                beliefs = self._run(centred, offset, _Unscaled(memory), None)
+        except _Underflow:
+            return None
+        return beliefs if memory.within(SAFE_SMALLEST, 1 / SAFE_SMALLEST) else None
 
     def _split(self, flat: Flat) -> list[Table]:
         ends = self.starts + self.lengths
@@ -245,7 +274,7 @@ class _Linear(_Ring):
     def normalise(self, inside: Flat, outside: Flat, network: Network) -> Flat:
         belief = inside * outside
         totals = np.add.reduceat(belief, network.starts)
-        if not totals.min() > SAFE_SMALLEST:
+        if not (totals.min() > SAFE_SMALLEST and totals.max() < 1 / SAFE_SMALLEST):
             raise _Underflow
         belief *= np.repeat(1.0 / totals, network.lengths)
         return belief
@@ -257,8 +286,8 @@ class _Linear(_Ring):
 class _Unscaled(_Linear):
     """Where no product can underflow and no sum can overflow, nothing needs to be looked at on the way."""
 
-    def __init__(self, scratch: Scratch | None = None) -> None:
-        self._scratch = scratch or Scratch()
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
         self._scratch.rewind()
 
     def product(self, left: Table, right: Table) -> Table:

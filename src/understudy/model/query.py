@@ -179,18 +179,17 @@ class Answers:
 
     def _root(self, wanted: Mask) -> int:
         """Choose where to gather: messages that bring one attribute each, then the least work."""
-        attributes = _bits(wanted)
-
-        def price(i: int) -> tuple[int, int]:
-            clique = self._cliques[i]
-            far = [a for a in attributes if not clique >> a & 1]
-            directions = {self._towards[a][i] for a in far}
-            needed = wanted & clique
-            for neighbour in directions:
+        root, most, least = 0, len(self.sizes), 0
+        for i, clique in enumerate(self._cliques):
+            needed, arriving, together = wanted, 0, 0
+            for attribute in _bits(wanted & ~clique):
+                neighbour = self._towards[attribute][i]
+                together += arriving >> neighbour & 1
+                arriving |= 1 << neighbour
                 needed |= self._separators[i][neighbour]
-            return len(far) - len(directions), self._cells(needed | wanted)
-
-        return min(range(len(self._cliques)), key=price)
+            if together <= most and (together < most or self._cells(needed) < least):
+                root, most, least = i, together, self._cells(needed)
+        return root
 
     def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
         """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""

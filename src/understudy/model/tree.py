@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 
 from understudy.domain import Clique, Domain
@@ -111,7 +111,7 @@ class _Graph:
         order: list[int] = []
         made: list[int] = []
         for component in self.components:
-            some_order, some_made = self._eliminate(self.adjacent, component)
+            some_order, some_made = self._eliminate({i: self.adjacent[i] for i in _bits(component)})
             order += some_order
             made += some_made
         return order, made
@@ -128,7 +128,11 @@ class _Graph:
         return self._with[mask]
 
     def _cells_with(self, mask: int) -> int:
-        """Only the components that ``mask`` touches are looked at."""
+        """Only the components that ``mask`` touches are looked at, and of those only what lies between its attributes.
+
+        An attribute whose neighbours are all joined already can go first, in any order: the rest of the tree is the
+        same without it. More edges among its neighbours change nothing about that.
+        """
         touched = 0
         rest = 0
         for component in self.components:
@@ -138,26 +142,58 @@ class _Graph:
                 rest += self._component_cells(self.adjacent, component)
         if all(mask & ~(1 << i) & ~self.adjacent[i] == 0 for i in _bits(mask)):
             return rest + self._component_cells(self.adjacent, touched)
-        adjacent = list(self.adjacent)
-        self._connect(adjacent, mask)
-        return rest + self._component_cells(adjacent, touched)
+        order, made, left = self._peel(touched, mask)
+        adjacent = {i: self.adjacent[i] & left for i in _bits(left)}
+        for i in _bits(mask):
+            adjacent[i] |= mask & ~(1 << i)
+        last_order, last_made = self._eliminate(adjacent)
+        return rest + sum(self._size(clique) for clique in _maximal(order + last_order, made + last_made))
+
+    def _peel(self, component: int, keep: int) -> tuple[list[int], list[int], int]:
+        """Eliminate what needs no new edge although ``keep`` stays: the order, the cliques made, and what is left."""
+        order: list[int] = []
+        made: list[int] = []
+        stay, gone = keep, 0
+        for i, around in self._simplicial:
+            if component >> i & 1:
+                if stay >> i & 1 or self.adjacent[i] & ~gone & ~around:
+                    stay |= 1 << i
+                else:
+                    order.append(i)
+                    made.append(around | 1 << i)
+                    gone |= 1 << i
+        return order, made, component & ~gone
+
+    @cached_property
+    def _simplicial(self) -> list[tuple[int, int]]:
+        """The attributes that can go one after another without a new edge, and what is around each when it goes."""
+        found: list[tuple[int, int]] = []
+        left = (1 << len(self.domain)) - 1
+        waiting = list(range(len(self.domain)))
+        while waiting:
+            i = waiting.pop()
+            around = self.adjacent[i] & left
+            if left >> i & 1 and all(around & ~self.adjacent[j] & ~(1 << j) == 0 for j in _bits(around)):
+                found.append((i, around))
+                left &= ~(1 << i)
+                waiting += _bits(around)
+        return found
 
     def _component_cells(self, adjacent: list[int], component: int) -> int:
         key = (component, *(adjacent[i] for i in _bits(component)))
         total = self._totals.get(key)
         if total is None:
-            order, made = self._eliminate(adjacent, component)
+            order, made = self._eliminate({i: adjacent[i] for i in _bits(component)})
             total = sum(self._size(mask) for mask in _maximal(order, made))
             self._totals[key] = total
         return total
 
-    def _eliminate(self, adjacent: Sequence[int], component: int) -> tuple[list[int], list[int]]:
-        """Eliminate greedily: attributes that need no new edge first, then the smallest table.
+    def _eliminate(self, neighbours: dict[int, int]) -> tuple[list[int], list[int]]:
+        """Eliminate greedily, emptying ``neighbours``: attributes that need no new edge first, then the smallest table.
 
         Attributes that need no new edge may go in any order without changing the tree; the largest goes first,
         because what is left behind is then smallest.
         """
-        neighbours = {i: adjacent[i] for i in _bits(component)}
         costs = {i: self._cost(neighbours, i) for i in neighbours}
         waiting = [(cost, i) for i, cost in costs.items()]
         heapify(waiting)
@@ -186,8 +222,10 @@ class _Graph:
 
     def _cost(self, neighbours: dict[int, int], i: int) -> tuple[bool, int]:
         around = neighbours[i]
-        fill = any(around & ~neighbours[j] & ~(1 << j) for j in _bits(around))
-        return fill, self._size(around | 1 << i) if fill else -self.domain.sizes[i]
+        for j in _bits(around):
+            if around & ~neighbours[j] & ~(1 << j):
+                return True, self._size(around | 1 << i)
+        return False, -self.domain.sizes[i]
 
     def _size(self, mask: int) -> int:
         cells = self._cells.get(mask)
