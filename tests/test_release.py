@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import understudy
+from contracts.tape import frozen_entropy
 from release_tables import quick, schema, table
 from understudy import example
 from understudy.errors import FormatError, UserError
@@ -145,8 +146,12 @@ def test_the_card_has_the_fields_that_registries_ask_for(release: Release) -> No
     assert f"{len(release.spend)} charges" in release.card
 
 
-def test_nothing_private_is_in_any_file(tmp_path: Path) -> None:
-    """Canaries as unlisted values, in an undeclared column, as a category and as a comment; the number of rows too."""
+def test_nothing_private_is_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Canaries as unlisted values, in an undeclared column, as a category and as a comment; the number of rows too.
+
+    The names of runs repeat, and four digits amid a hash are not a number of rows: neither may fail this by chance.
+    """
+    frozen_entropy(monkeypatch)
     private = table(ODD_ROWS)
     private = private.set_column(2, "sex", pa.array([CANARY] * ODD_ROWS))
     private = private.set_column(3, "level", pa.array([CANARY] * ODD_ROWS).dictionary_encode())
@@ -163,7 +168,7 @@ def test_nothing_private_is_in_any_file(tmp_path: Path) -> None:
             if path.is_file():
                 content = path.read_bytes()
                 assert CANARY.encode() not in content, path
-                assert re.search(rb"(?<![\d.])4,?177(?![\d.])", content) is None, path
+                assert re.search(rb"(?<![\d.a-f])4,?177(?![\d.a-f])", content) is None, path
                 assert np.int64(ODD_ROWS).tobytes() not in content or path.suffix != ".npy", path
 
 
