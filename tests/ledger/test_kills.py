@@ -20,6 +20,8 @@ from .victims import RHO, marked_run, race
 
 Marks = list[list[str]]
 PER_LEDGER = 4
+PATIENCE = 600
+"""Seconds, on a machine that has other things to do."""
 
 
 @pytest.fixture(scope="module")
@@ -122,16 +124,16 @@ class Victim:
         resume = known is not None and known.state != "finished"
         child = context.Process(target=marked_run, args=(str(self.folder), ledger, str(self.out), resume))
         child.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while len(self.marks()) == before:
-            assert child.is_alive()
+            assert child.is_alive() or len(self.marks()) > before
             assert time.monotonic() < deadline
             time.sleep(0.002)
         began = time.monotonic()
         child.join(delay)
         if delay is not None and child.is_alive():
             child.kill()
-        child.join(60)
+        child.join(PATIENCE)
         self.seconds = time.monotonic() - began
         assert child.exitcode in (0, -9)
         return child.exitcode == -9
@@ -199,7 +201,7 @@ def test_two_race_a_hundred_times_and_one_wins(tmp_path: Path, context: ForkServ
     for racer in racers:
         racer.start()
     for racer in racers:
-        racer.join(120)
+        racer.join(PATIENCE)
         assert racer.exitcode == 0
     one, two = (json.loads(result.read_text()) for result in results)
     assert [a + b for a, b in zip(one, two, strict=True)] == [1] * turns

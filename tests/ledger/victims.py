@@ -83,7 +83,7 @@ def race(path: str, turns: int, barrier: Barrier, result: str) -> None:
     """Try to have the last of each dataset's budget, at the same moment as the other."""
     ledger, wins = Ledger(path), []
     for turn in range(turns):
-        barrier.wait(60)
+        barrier.wait(600)
         try:
             ledger.begin(f"d{turn}", Budget.of(rho=1), {})
             wins.append(1)
