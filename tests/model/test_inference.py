@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError
-from understudy.model import Forbidden, Model, inference
+from understudy.model import Forbidden, Model, inference, query
 from understudy.model.inference import Network, Scratch
 
 from .small import BruteForce, models, subsets
@@ -54,6 +54,18 @@ def test_the_batch_and_single_questions_agree(model: Model) -> None:
     wanted = subsets(model.domain)
     for clique, got in zip(wanted, model.marginals(wanted), strict=True):
         np.testing.assert_allclose(Model(*_parts(model)).marginal(clique), got, rtol=1e-12, atol=0)
+
+
+def test_the_cores_share_many_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain.of({f"x{i}": 3 for i in range(6)})
+    rng = np.random.default_rng(2)
+    model = Model(domain, {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}, 10.0)
+    wanted = subsets(domain)
+    alone = model.marginals(wanted)
+    monkeypatch.setattr(query, "THREADED_ABOVE", 0)
+    monkeypatch.setattr(query, "workers", lambda: 3)
+    for got, want in zip(Model(*_parts(model)).marginals(wanted), alone, strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def _parts(model: Model):  # type: ignore[no-untyped-def]

@@ -29,6 +29,9 @@ SMALLEST_SUM = 1e-250
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
 
+THREADED_ABOVE = 1 << 19
+"""In a smaller tree (of so many cells) the work is the interpreter's rather than NumPy's, and threads only get in its way."""
+
 CACHED = 1 << 18
 """Cells that fit in a core's own cache."""
 
@@ -84,7 +87,7 @@ class Answers:
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
         masks = [_mask([self.domain.index(a) for a in clique]) for clique in cliques]
-        if len(masks) < THREADED_FROM:
+        if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
             return [self._marginal(mask) for mask in masks]
         count = 8 * workers()
         parts = [masks[k::count] for k in range(count)]
