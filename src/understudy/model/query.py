@@ -30,7 +30,7 @@ THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
 
 THREADED_ABOVE = 1 << 19
-"""In a smaller tree (of so many cells) the work is the interpreter's rather than NumPy's, and threads only get in its way."""
+"""In a smaller tree (of so many cells) the work is the interpreter's, not NumPy's, and threads only get in its way."""
 
 CACHED = 1 << 18
 """Cells that fit in a core's own cache."""
