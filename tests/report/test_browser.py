@@ -19,7 +19,9 @@ from understudy.release import Release
 from understudy.report import write_evaluation, write_report
 
 pytestmark = pytest.mark.browser
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright's Python package is not installed")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright's Python package is not installed, or is broken", exc_type=ImportError
+)
 
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 """Screenshots and prints are kept here, to be looked at."""
