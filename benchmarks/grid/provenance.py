@@ -38,8 +38,9 @@ def commit() -> str:
 
 @cache
 def machine() -> dict[str, Any]:
-    """Cores, processor and memory."""
-    return {"cores": os.cpu_count(), "cpu": _cpu(), "memory_gb": round(_memory() / 2**30, 1), "system": platform.system()}
+    """Cores that may be used, processor and memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"cores": cores, "cpu": _cpu(), "memory_gb": round(_memory() / 2**30, 1), "system": platform.system()}
 
 
 def _git(*words: str) -> str:

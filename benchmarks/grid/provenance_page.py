@@ -35,7 +35,7 @@ def _runs(files: dict[str, Results]) -> str:
 
 def _machines(lines: list[Line]) -> str:
     kinds = dict.fromkeys(
-        f"{m['cores']} cores, {m['cpu']}, {m['memory_gb']:g} GB, {m['system']}" for m in (x["machine"] for x in lines)
+        f"{m['cores']} core{'s' * (m['cores'] != 1)}, {m['cpu']}, {m['memory_gb']:g} GB, {m['system']}" for m in (x["machine"] for x in lines)
     )
     return "Machine: " + "; ".join(kinds) + "."
 
