@@ -31,6 +31,7 @@ from reference_sets import DATASETS, ROOT, peak_mb
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.events import Event, RoundEnded
 from understudy.metrics import workload_error
+from understudy.model.threads import workers
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.schema import Zeros
 from understudy.source import MemorySource
@@ -210,7 +211,7 @@ def known() -> dict[str, dict[str, Any]]:
 
 
 def run_missing(only: str, done: set[str]) -> None:
-    stamp = {"cores": os.cpu_count(), "python": platform.python_version(), "version": version("understudy")}
+    stamp = {"cores": workers(), "python": platform.python_version(), "version": version("understudy")}
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")}
     for cell in wanted():
         key = " ".join(cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from grid.plans import PLANS
 from grid.results import Evidence, Results
@@ -34,10 +35,12 @@ def _runs(files: dict[str, Results]) -> str:
 
 
 def _machines(lines: list[Line]) -> str:
-    kinds = dict.fromkeys(
-        f"{m['cores']} core{'s' * (m['cores'] != 1)}, {m['cpu']}, {m['memory_gb']:g} GB, {m['system']}" for m in (x["machine"] for x in lines)
-    )
+    kinds = dict.fromkeys(_machine(line["machine"]) for line in lines)
     return "Machine: " + "; ".join(kinds) + "."
+
+
+def _machine(m: dict[str, Any]) -> str:
+    return f"{m['cores']} core{'s' * (m['cores'] != 1)}, {m['cpu']}, {m['memory_gb']:g} GB, {m['system']}"
 
 
 def _versions(lines: list[Line]) -> str:
