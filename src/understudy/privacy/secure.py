@@ -8,10 +8,14 @@ May see private counts and scores. Nothing here takes a seed, and nothing here u
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
+from types import FrameType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -52,7 +56,8 @@ class SecureNoise:
 
     def select(self, scores: Counts, scale: float) -> int:
         """Return an index drawn with P(i) ∝ exp(scores[i] / scale): the exponential mechanism."""
-        return int(_noisy_max(scale)(require_int64(scores)))
+        with _undisturbed():
+            return int(_noisy_max(scale)(require_int64(scores)))
 
     def __repr__(self) -> str:
         return "SecureNoise()"
@@ -101,13 +106,31 @@ def _drawn(measurement: Callable[[Counts], Counts], counts: Counts) -> Counts:
     flat = np.ascontiguousarray(counts).reshape(-1)
     edges = [*range(0, flat.size, _CHUNK), flat.size]
     chunks = [flat[a:b] for a, b in pairwise(edges)]
-    if len(chunks) <= 1:
-        parts = [measurement(chunk) for chunk in chunks]
-    else:
-        with ThreadPoolExecutor(min(len(chunks), _cores())) as pool:
-            parts = list(pool.map(measurement, chunks))
+    with _undisturbed():
+        if len(chunks) <= 1:
+            parts = [measurement(chunk) for chunk in chunks]
+        else:
+            with ThreadPoolExecutor(min(len(chunks), _cores())) as pool:
+                parts = list(pool.map(measurement, chunks))
     noisy = np.concatenate(parts) if parts else flat.copy()
     return require_int64(noisy).reshape(counts.shape)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended: raised where OpenDP calls Python back, it would be lost."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
 
 
 def _cores() -> int:
