@@ -93,7 +93,7 @@ def test_a_stopped_run_loses_the_cell_in_flight_and_goes_on(tmp_path: Path, kind
         child = _wait_for_second(path, started)
     finally:
         os.kill(started.pid, kind)
-        started.wait(20)
+        started.wait(300)
     assert [line["cell"] for line in store.read(path)] == [QUICK.key]
     _wait_until_gone(child)
     assert [cell.key for cell in runner.missing(cells, store.read(path), retry=False)] == [cells[1].key]
@@ -101,7 +101,7 @@ def test_a_stopped_run_loses_the_cell_in_flight_and_goes_on(tmp_path: Path, kind
 
 def _wait_for_second(path: Path, started: subprocess.Popen[bytes]) -> int:
     """Return the process of the second cell, once it is there."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until and started.poll() is None:
         children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
         if len(store.read(path)) == 1 and children:
@@ -112,7 +112,7 @@ def _wait_for_second(path: Path, started: subprocess.Popen[bytes]) -> int:
 
 
 def _wait_until_gone(pid: int) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":

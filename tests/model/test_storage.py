@@ -46,7 +46,7 @@ def assert_same(a: Model, b: Model) -> None:
     assert all(np.array_equal(x.cells, y.cells) for x, y in zip(a.zeros, b.zeros, strict=True))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(model=models())
 def test_round_trip(model: Model, tmp_path: Path) -> None:
     save_model(model, tmp_path)
@@ -89,7 +89,7 @@ def test_the_arrays_are_plain_and_hold_no_pickle(tmp_path: Path) -> None:
     assert np.array_equal(flat, np.concatenate([t.ravel() for t in example().parameters.values()]))
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_is_an_error_or_changes_nothing(data: st.DataObject, tmp_path: Path) -> None:
     whole = saved_example()
