@@ -102,9 +102,12 @@ class Answers:
             key=lambda i: self._cells(self._cliques[i]),
             default=-1,
         )
-        piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
-        table = piece.ordered()
-        return table * (self.total / float(table.sum(dtype=np.float64)))
+        with np.errstate(
+            invalid="ignore"
+        ):  # kernels for single precision read past a table's end, and warn of what lies there
+            piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
+            table = piece.ordered()
+            return table * (self.total / float(table.sum(dtype=np.float64)))
 
     def _within(self, i: int, wanted: Mask) -> Piece:
         """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
