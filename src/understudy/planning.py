@@ -104,7 +104,7 @@ def plan(
     budget, (queries, _), neighbours = budget_of(epsilon, delta, rho), workload_of(workload, schema), unit_of(unit)
     config = AimConfig(max_size=parse_size(max_size))
     most_rounds = config.rounds_for(len(schema.domain))
-    sigma = sigma_for(first_step(budget.rho, most_rounds, config.share).measure, neighbours)
+    sigma = sigma_for(first_step((1 - config.kept) * budget.rho, most_rounds, config.share).measure, neighbours)
     found = Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),

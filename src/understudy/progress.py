@@ -13,7 +13,7 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from understudy.mechanism import Event, Finished, Measured, OnEvent, RoundEnded, RunStarted, Selected
+from understudy.mechanism import Checked, Event, Finished, Measured, OnEvent, RoundEnded, RunStarted, Selected
 from understudy.quantities import show_size, show_time
 
 Choice = bool | OnEvent | None
@@ -54,7 +54,7 @@ class Display:
         """Show where the run stands after ``event``."""
         if isinstance(event, RunStarted):
             self._rho = event.rho
-        elif isinstance(event, Measured | Selected):
+        elif isinstance(event, Measured | Selected | Checked):
             self._spent += event.rho
         elif isinstance(event, RoundEnded):
             self._rounds, self._size = event.round, event.size

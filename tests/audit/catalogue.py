@@ -240,6 +240,21 @@ PRODUCT = [
         APART,
     ),
     _one(
+        "a-check-at-the-price-of-one",
+        (8, 11),
+        "many distances are charged as if a record could move only one of them, and nobody asks OpenDP",
+        [
+            (
+                "privacy/cost.py",
+                "return count * unit.score**2 / (2 * positive(sigma",
+                "return unit.score**2 / (2 * positive(sigma",
+            ),
+            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+        ],
+        f"{DOOR}test_a_check_is_charged_for_every_distance",
+        APART,
+    ),
+    _one(
         "read-before-refusal",
         9,
         "the table is counted before the budget is asked",

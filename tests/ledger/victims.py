@@ -53,7 +53,7 @@ def _mark_draws(marks: Any) -> None:
 
 
 def _mark_answers(marks: Any) -> None:
-    measure, select = session.Session.measure, session.Session.select
+    measure, select, check = session.Session.measure, session.Session.select, session.Session.check
 
     def measured(self: Any, *arguments: Any, **options: Any) -> Any:
         found = measure(self, *arguments, **options)
@@ -65,7 +65,13 @@ def _mark_answers(marks: Any) -> None:
         marks.write(json.dumps(["saw", sha256(found.index.to_bytes(8, "little")).hexdigest()]) + "\n")
         return found
 
+    def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+        found = check(self, *arguments, **options)
+        marks.write(json.dumps(["saw", sha256(found.values.astype("<i8").tobytes()).hexdigest()]) + "\n")
+        return found
+
     session.Session.measure = measured  # type: ignore[method-assign]
+    session.Session.check = checked  # type: ignore[method-assign]
     session.Session.select = selected  # type: ignore[method-assign]
 
 

@@ -43,7 +43,7 @@ def same(one: Outcome, two: Outcome) -> bool:
 
 def test_one_way_marginals_come_first_at_sigma_zero(make_door: MakeDoor) -> None:
     door = make_door(rho=Fraction(1, 2))
-    outcome = mechanism("aim").run(door, TWO_WAY)
+    outcome = mechanism("aim", check=0).run(door, TWO_WAY)
     first = outcome.measurements[:4]
     assert [m.clique for m in first] == [("a",), ("b",), ("c",), ("d",)]
     sigma = sqrt(16 * 4 / (2 * 0.9 * 0.5))  # line 4: σ₀ = √(T / (2 α ρ)), T = 16 d
@@ -268,6 +268,7 @@ class Replay:
         self.filter = Door(_NoSource(door.domain), _budget(door)).filter  # type: ignore[arg-type]
         self._measurements = iter(outcome.measurements)
         self._selections = iter([r.selection for r in outcome.rounds])
+        self._check = outcome.check
 
     def measure(self, clique, *, sigma, noise="gaussian"):  # type: ignore[no-untyped-def]
         found = next(self._measurements)
@@ -281,6 +282,11 @@ class Replay:
         assert len(found.weights) == len(candidates)
         self.filter.charge(found.rho, "replayed")
         return found
+
+    def check(self, estimates, *, sigma):  # type: ignore[no-untyped-def]
+        assert (self._check.cliques, self._check.sigma) == (tuple(e.clique for e in estimates), sigma)
+        self.filter.charge(self._check.rho, "replayed")
+        return self._check
 
 
 class _NoSource:

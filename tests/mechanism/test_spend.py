@@ -35,6 +35,7 @@ options = st.fixed_dictionaries(
         "criterion": st.sampled_from(["aim", "mwem"]),
         "adaptive": st.booleans(),
         "max_size": st.sampled_from([400, 2000, 10**6]),
+        "check": st.sampled_from([0, 0.001, 0.3]),
     },
 )
 
@@ -63,10 +64,9 @@ def test_the_whole_budget_and_never_more(
     outcome = mechanism(name, **options).run(door, workload, estimator=QUICK)
     assert rho * (1 - LAST_UNIT) <= door.filter.spent <= rho
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
-    assert (
-        sum((m.rho for m in outcome.measurements), Fraction(0)) + sum((r.selection.rho for r in outcome.rounds), Fraction(0))
-        == outcome.spent
-    )
+    measured = sum((m.rho for m in outcome.measurements), Fraction(0))
+    chosen = sum((r.selection.rho for r in outcome.rounds), Fraction(0))
+    assert measured + chosen + (outcome.check.rho if outcome.check else 0) == outcome.spent
     assert outcome.rho == rho
     assert len(outcome.rounds) <= outcome.most_rounds or not outcome.rounds
     if outcome.model is not None:
@@ -74,6 +74,27 @@ def test_the_whole_budget_and_never_more(
             assert np.isfinite(marginal).all()
             assert (marginal >= 0).all()
         assert isfinite(outcome.model.total)
+
+
+@pytest.mark.parametrize("name", ["aim", "mwem"])
+def test_the_check_comes_last_and_costs_its_share(make_door: MakeDoor, name: str) -> None:
+    door, workload = make_door(rho=2), Workload.all_kway(SMALL, 2)
+    outcome = mechanism(name, check=0.25).run(door, workload, estimator=QUICK)
+    assert outcome.check is not None
+    assert set(outcome.check.cliques) == set(workload.closure)
+    assert door.filter.charges[-1].rho == outcome.check.rho
+    assert float(outcome.check.rho) == pytest.approx(0.5)
+    assert mechanism(name, check=0).run(make_door(), workload, estimator=QUICK).check is None
+
+
+def test_the_largest_marginals_are_not_checked_where_all_would_take_too_much(make_door: MakeDoor) -> None:
+    domain = Domain.of({"a": 10, "b": 10, "c": 10, "d": 10})
+    workload = Workload.all_kway(domain, 3)
+    outcome = mechanism("aim", max_size=8 * 500).run(make_door(domain=domain), workload, estimator=QUICK)
+    assert outcome.check is not None
+    assert [len(r) for r in sorted(outcome.check.cliques, key=len)] == [1] * 4 + [2] * 6 + [
+        3
+    ]  # 4 × 500 ≥ 4 × 10 + 6 × 100 + 1000
 
 
 def test_a_door_partly_spent_leaves_the_rest(make_door: MakeDoor) -> None:

@@ -63,6 +63,7 @@ TOO_MUCH: list[Callable[[Door], object]] = [
     lambda d: d.measure(("age",), sigma=1e-300),
     lambda d: d.select([candidate("age")], epsilon=2.01),
     lambda d: d.select([candidate("age"), candidate("sex")], epsilon=1e200),
+    lambda d: d.check([candidate("age"), candidate("sex")], sigma=1.4),
 ]
 
 
@@ -125,6 +126,10 @@ WRONG: list[tuple[Callable[[Door], object], type[UserError], str]] = [
         WorkloadError,
         "estimate",
     ),
+    (lambda d: d.check([], sigma=1.0), WorkloadError, "nothing to check"),
+    (lambda d: d.check([candidate("age")], sigma=-1.0), BudgetError, "sigma must be above 0"),
+    (lambda d: d.check([Candidate(("age",), 1.0, 0.0, np.zeros(5))], sigma=1.0), WorkloadError, "shape"),
+    (lambda d: d.check([Candidate(("sex", "age"), 1.0, 0.0, np.zeros((2, 4)))], sigma=1.0), WorkloadError, "order"),
 ]
 
 
@@ -149,6 +154,8 @@ def test_noise_that_would_cost_more_than_was_charged_is_never_drawn(monkeypatch:
         closed.measure(("age",), sigma=1.0)
     with pytest.raises(InternalError, match="Nothing was read"):
         closed.select([candidate("age")], epsilon=2.0)
+    with pytest.raises(InternalError, match="Nothing was read"):
+        closed.check([candidate("age")], sigma=1.0)
     assert (source.reads, closed.filter.charges) == (0, ())
 
 
@@ -279,19 +286,22 @@ def test_only_int64_reaches_the_noise(noise: Noise) -> None:
 def test_nothing_public_shows_a_count() -> None:
     """A canary: every cell holds a number found nowhere else, and no public attribute or text may show it.
 
-    False alarm: 2e-8 (one of four draws at sigma 1e8 is zero).
+    False alarm: 2e-8 (one of five draws at sigma 1e8 is zero).
     """
     canary = 987_654_321
     opened_door = Door(ConstantSource(DOMAIN, canary), Budget.of(rho=1e-9), expect=[("age",)])
     measurement = opened_door.measure(("age",), sigma=1e8)
     selection = opened_door.select([candidate("age"), candidate("sex")], epsilon=1e-5)
+    check = opened_door.check([candidate("age")], sigma=1e8)
     with pytest.raises(BudgetExceeded) as refused:
         opened_door.measure(("age",), sigma=1.0)
     public = [getattr(opened_door, name) for name in dir(opened_door) if not name.startswith("_")]
-    texts = [repr(x) for x in (opened_door, measurement, selection, *public, opened_door.filter.charges, refused.value)]
+    texts = [
+        repr(x) for x in (opened_door, measurement, selection, check, *public, opened_door.filter.charges, refused.value)
+    ]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
-    assert names == {"domain", "unit", "private", "filter", "log", "measure", "select"}
+    assert names == {"domain", "unit", "private", "filter", "log", "measure", "select", "check"}
     assert not hasattr(opened_door, "__dict__")
 
 
@@ -336,6 +346,27 @@ def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
     assert chosen.weights.tolist() == [2**18, 2**20]
     assert chosen.scale == 2 * chosen.sensitivity / 0.25
     assert opened_door.filter.charges[0].purpose == "measure (age), gaussian noise of scale 3"
+
+
+@pytest.mark.promise(8)
+@pytest.mark.parametrize("unit", Unit)
+def test_a_check_is_charged_for_every_distance(unit: Unit) -> None:
+    """One record moves every distance by ``unit.score``: as a vector they move by its square times their number."""
+    opened_door, _ = opened(unit=unit)
+    made = opened_door.check([candidate("age"), candidate("sex"), candidate("age", "town")], sigma=3.0)
+    assert made.rho == Fraction(3 * unit.score**2, 18)
+    assert [c.rho for c in opened_door.filter.charges] == [made.rho]
+    assert opened_door.filter.charges[0].purpose == "check 3 marginals, gaussian noise of scale 3"
+    assert made.cliques == (("age",), ("sex",), ("age", "town"))
+    assert made.private
+
+
+def test_a_check_is_the_distance_to_the_rounded_estimate() -> None:
+    opened_door, _ = opened()
+    age = np.array([1.4, 0.6, 2.0, 0.0])  # rounded: 1, 1, 2, 0; the counts are 1, 1, 0, 3
+    made = opened_door.check([Candidate(("age",), 0.0, 5.0, age), candidate("sex")], sigma=QUIET)
+    assert made.values.tolist() == [5, 5]
+    assert not made.values.flags.writeable
 
 
 @pytest.mark.parametrize(

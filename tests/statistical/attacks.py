@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.mechanism import mechanism
 from understudy.model import fit
-from understudy.privacy import Budget, Candidate, Door, Measurement, Noise, Unit, sigma_for
-from understudy.privacy.scoring import scores
+from understudy.privacy import Budget, Candidate, Check, Door, Measurement, Noise, Unit, distances_sigma_for, sigma_for
+from understudy.privacy.scoring import distance, scores
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"a": 2, "b": 3, "c": 2})
@@ -104,6 +104,26 @@ def measuring(unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
     return guessed(unit, runs, once)
 
 
+def checking(unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
+    """Attack checks: the estimates are one table's own counts, so that the record moves every distance, and all one way."""
+    asked = [("a",), ("b",), ("a", "b"), ("b", "c")]
+    estimates = [Candidate(r, 1.0, 0.0, _exact(r, unit)[0].astype(np.float64)) for r in asked]
+    sigmas = [distances_sigma_for(rho * Fraction(k, 9), len(asked), unit) for k in (2, 3, 4)]
+
+    def once(table: Table) -> float:
+        door = Door(table, Budget.of(rho=rho), unit=unit, noise=noise())
+        return sum(ratio_of_check(door.check(estimates, sigma=sigma), estimates, unit) for sigma in sigmas)
+
+    return guessed(unit, runs, once)
+
+
+def ratio_of_check(made: Check, estimates: Sequence[Candidate], unit: Unit) -> float:
+    """The same for noisy distances."""
+    exact = [[distance(c, e.estimate) for c in _exact(e.clique, unit)] for e in estimates]
+    without, within = np.array(exact).T
+    return float(((made.values - without) ** 2 - (made.values - within) ** 2).sum() / (2 * made.sigma**2))
+
+
 def running(name: str, unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
     """Attack whole runs of a mechanism: every measurement, and every choice that led to it."""
     workload, how = Workload.all_kway(DOMAIN, 2), mechanism(name, **({"rounds": 6} if name in ("aim", "mwem") else {}))
@@ -134,6 +154,11 @@ class Watching(Door):
         found = super().select(candidates, epsilon=epsilon)
         without, within = (self._log_chance(table, candidates, found.scale) for table in worst_pair(self.unit))
         self.ratio += float(within[found.index] - without[found.index])
+        return found
+
+    def check(self, estimates, *, sigma):  # type: ignore[no-untyped-def]
+        found = super().check(estimates, sigma=sigma)
+        self.ratio += ratio_of_check(found, estimates, self.unit)
         return found
 
     @staticmethod

@@ -18,7 +18,7 @@ from privacy.mutants import HalfScale
 from understudy.mechanism import MECHANISMS
 from understudy.privacy import Noise, ResearchNoise, SecureNoise, Unit, epsilon_of
 
-from .attacks import Guess, MakeNoise, choosing, measuring, running
+from .attacks import Guess, MakeNoise, checking, choosing, measuring, running
 from .bounds import ALARM, event_bound, gaussian_bound, gaussian_epsilon, range_bound
 
 pytestmark = [pytest.mark.statistical, pytest.mark.promise(20), pytest.mark.promise(17)]
@@ -67,6 +67,18 @@ def test_measurements_cost_what_is_claimed(kind: Any, runs: int, alarm: float, u
 @both(300, 1500)
 def test_half_the_noise_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert bound_on(measuring(unit, RHO, runs, kind(HalfScale)), alarm) > CLAIM
+
+
+@pytest.mark.parametrize("unit", Unit)
+@both(1600, 4500)
+def test_checks_cost_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
+    assert 0.7 * CLAIM <= bound_on(checking(unit, RHO, runs, kind()), alarm) <= CLAIM
+
+
+@pytest.mark.parametrize("unit", Unit)
+@both(300, 1500)
+def test_a_check_with_half_the_noise_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
+    assert bound_on(checking(unit, RHO, runs, kind(HalfScale)), alarm) > CLAIM
 
 
 @pytest.mark.parametrize("unit", Unit)

@@ -7,6 +7,7 @@ from understudy.mechanism.aim import Aim
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import MEGABYTE, AimConfig
 from understudy.mechanism.events import (
+    Checked,
     Estimated,
     Event,
     Failed,
@@ -29,6 +30,7 @@ __all__ = [
     "MEGABYTE",
     "Aim",
     "AimConfig",
+    "Checked",
     "Estimated",
     "Estimator",
     "Event",

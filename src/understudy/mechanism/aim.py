@@ -5,7 +5,8 @@ Sees no counts: the lines that need the table go through the door, and each says
 Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
 the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
-uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``).
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a small share of the budget is kept
+for a last look at how far the finished model is from the table, which bounds rest on.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
 from understudy.mechanism.session import Session
-from understudy.model import Model
+from understudy.model import CELL_BYTES, Model
 from understudy.privacy import epsilon_for
 from understudy.workload import Workload
+
+CHECKED_AT_ONCE = 4
+"""The marginals that the finished model is checked on take at most so many times its capacity."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Aim(Mechanism):
 
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
-        asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config)]
+        asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config), *_checked(workload, self.config)]
         return tuple(dict.fromkeys(asked))
 
     def play(self, session: Session) -> Outcome:
@@ -55,6 +59,7 @@ class Aim(Mechanism):
 def algorithm_1(session: Session, config: AimConfig) -> Outcome:
     """AIM. Lines 1–3, the inputs, are in ``session`` and ``config``; ρ is what is left in the door's budget."""
     require_capacity(session.domain, session.model_cliques, pool(session.workload, config), config.max_size)
+    session.hold_back(config.kept)
     step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with session.running():
         model = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
@@ -69,7 +74,8 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
             session.record(done)
             if step.final:
                 rounds = config.rounds_for(len(session.domain))
-                return session.outcome(ended=ended, most_rounds=rounds)  # line 18 is left to the model: no cost
+                checked = _checked(session.workload, config)  # not in the paper: costs k/(2σ²) for k distances
+                return session.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
             step = next_step(session, config, step.annealed() if done.annealed else step)  # line 16
 
 
@@ -141,6 +147,17 @@ def next_step(session: Session, config: AimConfig, step: Step) -> Step:
 
 def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
     return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
+
+
+def _checked(workload: Workload, config: AimConfig) -> list[Clique]:
+    """Return what the finished model is checked on: W_+, without its largest marginals where all would take too much."""
+    fit, room = set(), CHECKED_AT_ONCE * config.max_size if config.kept else 0
+    for r in sorted(workload.closure, key=workload.domain.cells):
+        room -= CELL_BYTES * workload.domain.cells(r)
+        if room < 0:
+            break
+        fit.add(r)
+    return [r for r in workload.closure if r in fit]
 
 
 class _Pace:

@@ -6,10 +6,13 @@ Public: sizes, weights and penalties follow from the schema, the workload and th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from math import pi, sqrt
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
@@ -18,7 +21,8 @@ from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
-RANKING: Literal["single", "double"] = "single"
+Precision = Literal["single", "double"]
+RANKING: Precision = "single"
 """The precision of the marginals that candidates are judged by; bounds compute them again in the same."""
 
 
@@ -62,13 +66,17 @@ def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Cliq
 
 def judged(model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float) -> list[Candidate]:
     """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
-    estimates = cache(lambda: model.marginals(cliques, precision=RANKING))  # all at once, when the first is needed
-    cells = [workload.domain.cells(r) for r in cliques]
-    later = [lambda i=i: estimates()[i] for i in range(len(cliques))]
+    cells, later = [workload.domain.cells(r) for r in cliques], estimates(model, cliques, RANKING)
     if config.criterion == "mwem":
         return [Candidate(r, 1.0, float(n), e) for r, n, e in zip(cliques, cells, later, strict=True)]
     noise = expected_noise(config, scale)
     return [Candidate(r, workload.weights[r], noise * n, e) for r, n, e in zip(cliques, cells, later, strict=True)]
+
+
+def estimates(model: Model, cliques: Sequence[Clique], precision: Precision) -> list[Callable[[], NDArray[np.float64]]]:
+    """Return a function for each marginal of the model; all are worked out at once, when the first is asked for."""
+    found = cache(lambda: model.marginals(cliques, precision=precision))
+    return [partial(lambda i: found()[i], i) for i in range(len(cliques))]
 
 
 def expected_noise(config: AimConfig, scale: float) -> float:

@@ -28,6 +28,8 @@ class AimConfig:
     """T: 16 per attribute when adaptive, one per attribute when not."""
     alpha: float = 0.9
     """Share of each round that is spent on measuring (B3: 0.5)."""
+    check: float = 0.005
+    """Share of the budget that is kept to check the finished model with: bounds rest on it. Not in the paper; 0 for none."""
     noise: NoiseName = "gaussian"
     """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
     initial: Initial = "independent"
@@ -53,6 +55,8 @@ class AimConfig:
             _one_of(name, getattr(self, name), get_args(kind))
         if not _number(self.alpha) or not 0 < self.alpha < 1:
             raise BudgetError(f"alpha must lie strictly between 0 and 1, not {self.alpha!r}.")
+        if not _number(self.check) or not 0 <= self.check < 1:
+            raise BudgetError(f"check must be at least 0 and less than 1, not {self.check!r}.")
         if self.rounds is not None and (not _whole(self.rounds) or self.rounds < 1):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
         if not _number(self.max_size) or self.max_size <= 0:
@@ -73,6 +77,11 @@ class AimConfig:
     def share(self) -> Fraction:
         """``alpha`` as the decimal that was written."""
         return Fraction(self.alpha).limit_denominator(10**9)
+
+    @property
+    def kept(self) -> Fraction:
+        """``check`` as the decimal that was written."""
+        return Fraction(self.check).limit_denominator(10**9)
 
     def rounds_for(self, attributes: int) -> int:
         """Return T for a table of so many attributes."""

@@ -83,6 +83,15 @@ class RoundEnded:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """The finished model was compared with the table: one noisy distance for each of ``marginals``."""
+
+    marginals: int
+    scale: float
+    rho: float
+
+
+@dataclass(frozen=True)
 class Finished:
     """The mechanism is done; ``ended`` says whether the budget or the time ran out first."""
 
@@ -103,5 +112,5 @@ class Failed:
     error: str
 
 
-Event = RunStarted | RoundStarted | Selected | Measured | Estimated | RoundEnded | Finished | Failed
+Event = RunStarted | RoundStarted | Selected | Measured | Estimated | RoundEnded | Checked | Finished | Failed
 OnEvent = Callable[[Event], None]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.model import Fit, Model, Observation
-from understudy.privacy import Charge, Measurement, Selection, Unit
+from understudy.privacy import Charge, Check, Measurement, Selection, Unit
 from understudy.workload import Workload
 
 
@@ -104,6 +104,8 @@ class Outcome:
     most_rounds: int
     """No run with these settings can have more rounds than this, whatever it finds."""
     seconds: float
+    check: Check | None = field(default=None, repr=False)
+    """How far the model turned out to be from the table, where a part of the budget was kept for that."""
 
     @property
     def spent(self) -> Fraction:

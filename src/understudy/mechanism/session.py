@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, WorkloadError
+from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
+    Checked,
     Estimated,
     Event,
     Failed,
@@ -34,7 +36,7 @@ from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
 from understudy.mechanism.schedule import Step
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
-from understudy.privacy import Candidate, Door, Log, Measurement, NoLog, Selection
+from understudy.privacy import Candidate, Check, Door, Log, Measurement, NoLog, Selection, distances_sigma_for
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
@@ -51,7 +53,7 @@ LATEST = 4
 
 
 class Session:
-    """One run of one mechanism. ``rho`` is what was left in the door's budget when it began."""
+    """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class Session:
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
+        self._held = Fraction(0)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.fit: Fit | None = None
@@ -94,12 +97,17 @@ class Session:
     @property
     def spent(self) -> Fraction:
         """What this run has spent so far."""
-        return self.rho - self.door.filter.remaining
+        return self.rho - self.remaining
 
     @property
     def remaining(self) -> Fraction:
         """What this run may still spend."""
-        return self.door.filter.remaining
+        return self.door.filter.remaining - self._held
+
+    def hold_back(self, share: Fraction) -> None:
+        """Keep a share of the budget for ``check``; before anything is spent."""
+        self._held = share * self.rho
+        self.rho -= self._held
 
     def share_with(self, step: Step) -> Fraction:
         """Return ρ_used / ρ once ``step`` is spent as well."""
@@ -155,7 +163,7 @@ class Session:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Announce the run; when it fails, say what stays spent before the error goes on."""
-        self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(self.rho)))
+        self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(self.rho + self._held)))
         try:
             yield
         except BaseException as error:
@@ -177,6 +185,17 @@ class Session:
         """Choose a candidate through the door."""
         found = self.door.select(candidates, epsilon=epsilon)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
+        return found
+
+    def check(self, cliques: Sequence[Clique]) -> Check:
+        """Spend what was held back, and all that is left, on how far the last model is from the table on ``cliques``."""
+        assert self.fit is not None
+        self.rho, self._held = self.rho + self._held, Fraction(0)
+        later = estimates(self.fit.model, cliques, "double")
+        asked = [Candidate(r, 1.0, 0.0, estimate) for r, estimate in zip(cliques, later, strict=True)]
+        scale = distances_sigma_for(self.remaining, len(asked), self.door.unit)
+        found = self.door.check(asked, sigma=scale)
+        self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
     def estimate(self, round_index: int) -> Model:
@@ -207,10 +226,12 @@ class Session:
         ended: Literal["budget", "time"] = "budget",
         most_rounds: int = 0,
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
+        checked: Sequence[Clique] = (),
     ) -> Outcome:
-        """Close the record; the model that is handed out is fitted once more, closer than a round needs."""
+        """Close the record; the model that is handed out is fitted once more, closer than a round needs, and ``checked``."""
         if self.fit is not None:
             self._fit(len(self.rounds), self._refiner)
+        check = self.check(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
         return Outcome(
@@ -229,6 +250,7 @@ class Session:
             ended=ended,
             most_rounds=most_rounds,
             seconds=self.seconds,
+            check=check,
         )
 
 

@@ -7,9 +7,10 @@ from understudy.model.model import Model, Zeros
 from understudy.model.observation import MatrixQuery, Observation, Query
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
-from understudy.model.tree import JunctionTree, junction_tree, tree_size, tree_sizes_with
+from understudy.model.tree import CELL_BYTES, JunctionTree, junction_tree, tree_size, tree_sizes_with
 
 __all__ = [
+    "CELL_BYTES",
     "CLOSER",
     "Distance",
     "Dual",

@@ -7,6 +7,8 @@ The only room that draws noise, and the only one that turns exact counts into an
 from understudy.privacy.budget import Budget, Charge, Filter
 from understudy.privacy.conversion import epsilon_of, rho_of
 from understudy.privacy.cost import (
+    distances_cost,
+    distances_sigma_for,
     epsilon_for,
     gaussian_cost,
     laplace_cost,
@@ -14,7 +16,7 @@ from understudy.privacy.cost import (
     selection_cost,
     sigma_for,
 )
-from understudy.privacy.door import Door, Measurement, Selection
+from understudy.privacy.door import Check, Door, Measurement, Selection
 from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Noise
 from understudy.privacy.research import ResearchNoise
@@ -26,6 +28,7 @@ __all__ = [
     "Budget",
     "Candidate",
     "Charge",
+    "Check",
     "Door",
     "Filter",
     "Log",
@@ -37,6 +40,8 @@ __all__ = [
     "SecureNoise",
     "Selection",
     "Unit",
+    "distances_cost",
+    "distances_sigma_for",
     "epsilon_for",
     "epsilon_of",
     "gaussian_cost",

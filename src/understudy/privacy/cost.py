@@ -60,9 +60,19 @@ def selection_cost(epsilon: float) -> Fraction:
     return positive(epsilon, "epsilon") ** 2 / 8
 
 
+def distances_cost(sigma: float, count: int, unit: Unit) -> Fraction:
+    """Return the rho of ``count`` L1 distances with Gaussian noise of scale ``sigma`` on each: one record moves them all."""
+    return count * unit.score**2 / (2 * positive(sigma, "sigma") ** 2)
+
+
 def sigma_for(rho: Fraction, unit: Unit) -> float:
     """Return the smallest float sigma whose exact cost is at most ``rho``: the least noise that it buys."""
     return _root_above(unit.l2_squared / (2 * positive(rho, "rho")))
+
+
+def distances_sigma_for(rho: Fraction, count: int, unit: Unit) -> float:
+    """Return the smallest float sigma at which ``count`` distances cost at most ``rho``."""
+    return _root_above(count * unit.score**2 / (2 * positive(rho, "rho")))
 
 
 def laplace_scale_for(rho: Fraction, unit: Unit) -> float:

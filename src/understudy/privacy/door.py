@@ -1,8 +1,8 @@
 """The door: the only way from exact counts to public numbers. It charges the budget, then reads, then adds
 noise, then puts the answer on record, and only then hands it out.
 
-Holds private counts and hands out none: what leaves is a ``Measurement`` or a ``Selection``, noisy and paid
-for.
+Holds private counts and hands out none: what leaves is a ``Measurement``, a ``Selection`` or a ``Check``, noisy
+and paid for.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError, WorkloadError, did_you_mean
 from understudy.privacy.budget import Budget, Filter
-from understudy.privacy.cost import float_above, gaussian_cost, laplace_cost, positive, selection_cost
+from understudy.privacy.cost import distances_cost, float_above, gaussian_cost, laplace_cost, positive, selection_cost
 from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Counts, Noise, NoiseKind
-from understudy.privacy.scoring import Candidate, integer_weights, scores
+from understudy.privacy.scoring import Candidate, distance, integer_weights, scores
 from understudy.privacy.secure import SecureNoise, second_opinion
 from understudy.privacy.unit import Unit
 
@@ -68,6 +68,19 @@ class Selection:
     """How far any score could move between neighbours, in the units of ``weights``."""
     scale: float
     """P(candidate) ∝ exp(score / scale)."""
+    private: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How far public estimates are from the table's marginals: noisy L1 distances, and all that is public about them."""
+
+    cliques: tuple[Clique, ...]
+    values: Counts
+    """One a clique; may be negative."""
+    sigma: float
+    """The scale of the discrete Gaussian noise on each."""
+    rho: Fraction
     private: bool
 
 
@@ -146,7 +159,8 @@ class Door:
 
         values = self._recalled(request, self._domain.cells(clique))
         if values is None:
-            values = self._drawn(request, lambda: second_opinion(noise, scale, self._unit), draw)
+            moved = self._unit.l2_squared if noise == "gaussian" else self._unit.l1
+            values = self._drawn(request, lambda: second_opinion(noise, scale, moved), draw)
         values = values.reshape(self._domain.shape(clique))
         values.setflags(write=False)
         return Measurement(clique, values, noise, scale, cost, self.private)
@@ -175,6 +189,33 @@ class Door:
         index = int(chosen[0])
         clique = candidates[index].clique
         return Selection(index, clique, float(epsilon), cost, weights, sensitivity, scale, self.private)
+
+    def check(self, estimates: Sequence[Candidate], *, sigma: float) -> Check:
+        """Return ‖M_r(D) - round(estimate)‖₁ of each estimate, with Gaussian noise of scale ``sigma`` on each.
+
+        Costs ``k · unit.score² / (2 sigma²)`` for k estimates: one record moves each distance by at most ``unit.score``.
+        Weights and penalties do not matter.
+        """
+        if not estimates:
+            raise WorkloadError("There is nothing to check: give at least one estimate.")
+        scale, count = float(positive(sigma, "sigma")), len(estimates)
+        cost = distances_cost(scale, count, self._unit)
+        purpose = f"check {count} marginals, gaussian noise of scale {scale:.6g}"
+        cliques = tuple(estimate.clique for estimate in estimates)
+        request = Request(cost, purpose, {"check": cliques, "scale": scale.hex(), "unit": self._unit.value})
+
+        def draw() -> Counts:
+            exact = self._read(cliques)
+            found = [distance(counts, e.estimate) for counts, e in zip(exact, estimates, strict=True)]
+            return self._noise.gaussian(np.array(found, dtype=np.int64), scale)
+
+        values = self._recalled(request, count)
+        if values is None:
+            self._check(estimates)
+            moved = count * self._unit.score**2
+            values = self._drawn(request, lambda: second_opinion("gaussian", scale, moved), draw)
+        values.setflags(write=False)
+        return Check(cliques, values, scale, cost, self.private)
 
     def _recalled(self, request: Request, size: int, below: int | None = None) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""

@@ -28,7 +28,6 @@ from opendp.mod import enable_features
 
 from understudy.errors import BudgetError
 from understudy.privacy.noise import Counts, require_int64
-from understudy.privacy.unit import Unit
 
 enable_features("contrib")
 
@@ -63,19 +62,19 @@ class SecureNoise:
         return "SecureNoise()"
 
 
-def second_opinion(kind: Literal["gaussian", "laplace", "selection"], scale: float, sensitivity: int | Unit) -> float:
+def second_opinion(kind: Literal["gaussian", "laplace", "selection"], scale: float, sensitivity: int) -> float:
     """Return the rho that OpenDP itself states for the measurement that will be drawn from; rounded up by
     OpenDP.
 
-    ``sensitivity`` is that of the scores for a selection, and the unit of privacy for a marginal.
+    ``sensitivity`` is that of the scores for a selection, in L1 for Laplace noise, and in squared L2 for Gaussian noise.
     """
     if not _SCALES[0] <= scale <= _SCALES[1]:
         raise BudgetError(f"Noise of scale {scale:.6g} cannot be drawn; choose one from 1e-100 to 1e100.")
-    if isinstance(sensitivity, int):
+    if kind == "selection":
         return float(_noisy_max(scale).map(sensitivity))
     if kind == "gaussian":
-        return float(_gaussian(scale).map(float(np.nextafter(sensitivity.l2_squared**0.5, np.inf))))
-    return float(_laplace(scale).map(sensitivity.l1)) ** 2 / 2
+        return float(_gaussian(scale).map(float(np.nextafter(sensitivity**0.5, np.inf))))
+    return float(_laplace(scale).map(sensitivity)) ** 2 / 2
 
 
 # The constructors take a fraction of a millisecond; kept ones let the check and the draw use the same object.

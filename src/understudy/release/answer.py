@@ -52,7 +52,7 @@ class Answer:
     def promise(self) -> str:
         """Say in words how far off the counts may be."""
         if self.bound is None:
-            said = "There is no bound on this marginal: it was neither measured nor among the candidates."
+            said = "There is no bound on this marginal: it was neither measured nor checked nor among the candidates."
         else:
             said = (
                 f"The summed error of these counts is at most {self.bound.value:,.0f} rows "

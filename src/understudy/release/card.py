@@ -109,7 +109,8 @@ def _making(record: Record) -> dict[str, str]:
     privacy, table = record.privacy, record.table
     return {
         "Mechanism": f"{record.mechanism.name}: {len(record.rounds)} private choices by the exponential mechanism, "
-        f"{record.model.measured} noisy marginals ({_noise(record)}), then a graphical model fitted to these",
+        f"{record.model.measured} noisy marginals ({_noise(record)}), then a graphical model fitted to these"
+        f"{_checked(record)}",
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{privacy.spent.value:.6g} of {privacy.rho.value:.6g} was spent in {len(record.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
@@ -121,6 +122,12 @@ def _making(record: Record) -> dict[str, str]:
         "Implementation": f"understudy {record.understudy}, noise and private choice drawn by OpenDP in integer arithmetic",
         "Run": record.run,
     }
+
+
+def _checked(record: Record) -> str:
+    if record.check is None:
+        return ""
+    return f", then {len(record.check.marginals):,} noisy distances of the model from the table, which bounds rest on"
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,8 @@ from understudy.release.record import (
     Amount,
     BoundRecord,
     ChargeRecord,
+    CheckRecord,
+    DistanceRecord,
     LedgerRecord,
     MechanismRecord,
     ModelRecord,
@@ -81,6 +83,7 @@ def make_release(
         charges=[ChargeRecord(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
+        check=_check(outcome),
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
@@ -164,6 +167,21 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[Bound
     for_table = bounds(outcome, table, confidence=confidence)
     for_model = bounds(outcome, confidence=confidence)
     return [
-        BoundRecord(columns=list(clique), kind=b.kind, table=b.value, model=for_model[clique].value, round=b.round)
+        BoundRecord(
+            columns=list(clique),
+            kind=b.kind,
+            table=b.value,
+            model=for_model[clique].value,
+            round=b.round,
+            checked=b.checked,
+        )
         for clique, b in for_table.items()
     ]
+
+
+def _check(outcome: Outcome) -> CheckRecord | None:
+    if outcome.check is None:
+        return None
+    pairs = zip(outcome.check.cliques, outcome.check.values, strict=True)
+    found = [DistanceRecord(columns=list(clique), distance=int(value)) for clique, value in pairs]
+    return CheckRecord(sigma=outcome.check.sigma, rho=Amount.of(outcome.check.rho), marginals=found)

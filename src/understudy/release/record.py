@@ -132,6 +132,26 @@ class BoundRecord(Entry):
     table: Finite = Field(ge=0, description="Bound for the synthetic table, each row counted `weight` times.")
     model: Finite = Field(ge=0, description="Bound for the model.")
     round: int | None = Field(description="Of an unsupported marginal: the round whose choice the bound rests on.")
+    checked: bool = Field(default=False, description="Whether it rests on the check of the finished model instead.")
+
+
+class DistanceRecord(Entry):
+    """How far the model is from the private table on one marginal, with noise."""
+
+    columns: list[str] = Field(min_length=1)
+    distance: int = Field(
+        ge=-(2**63),
+        lt=2**63,
+        description="In rows (L1, from the model's counts rounded to integers); noisy, so it may be negative.",
+    )
+
+
+class CheckRecord(Entry):
+    """The last look: how far the finished model is from the private table, marginal by marginal."""
+
+    sigma: Finite = Field(gt=0, description="The scale of the discrete Gaussian noise on each distance.")
+    rho: Amount = Field(description="What the check cost.")
+    marginals: list[DistanceRecord] = Field(min_length=1)
 
 
 class LedgerRecord(Entry):
@@ -163,6 +183,7 @@ class Record(Entry):
     charges: list[ChargeRecord] = Field(description="Everything that was spent, in order, rounds included.")
     confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
     bounds: list[BoundRecord]
+    check: CheckRecord | None = Field(default=None, description="Null where no budget was kept for a check.")
     ledger: LedgerRecord | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 

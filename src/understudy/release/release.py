@@ -21,7 +21,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError, UserError
 from understudy.mechanism import Outcome
 from understudy.model import Model
-from understudy.privacy import Charge, Measurement, Unit
+from understudy.privacy import Charge, Check, Measurement, Unit
 from understudy.release.answer import Answer, code_of
 from understudy.release.card import privacy_card
 from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
@@ -130,7 +130,7 @@ class Release:
         """
         confidence = self.record.confidence
         return {
-            clique: Bound(clique, b.kind, b.table, confidence, b.round)
+            clique: Bound(clique, b.kind, b.table, confidence, b.round, b.checked)
             for b in self.record.bounds
             if (clique := self.domain.clique(b.columns))
         }
@@ -140,7 +140,7 @@ class Release:
         """As ``bounds``, for the model instead of the table drawn from it."""
         known = self.bounds
         return {
-            clique: Bound(clique, b.kind, b.model, known[clique].confidence, b.round)
+            clique: Bound(clique, b.kind, b.model, known[clique].confidence, b.round, b.checked)
             for b in self.record.bounds
             if (clique := self.domain.clique(b.columns))
         }
@@ -152,7 +152,7 @@ class Release:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """The run as the bounds see it, without the models of earlier rounds (so: for supported marginals only)."""
+        """The run as the bounds see it, without the models of earlier rounds (so: for supported and checked marginals)."""
         return Outcome(
             mechanism=self.record.mechanism.name,
             workload=self.workload,
@@ -169,7 +169,18 @@ class Release:
             ended=self.record.mechanism.ended,
             most_rounds=self.record.mechanism.most_rounds,
             seconds=0.0,
+            check=self.check,
         )
+
+    @property
+    def check(self) -> Check | None:
+        """How far the model turned out to be from the private table, with noise; None where no budget was kept for that."""
+        found = self.record.check
+        if found is None:
+            return None
+        cliques = tuple(self.domain.clique(m.columns) for m in found.marginals)
+        values = np.array([m.distance for m in found.marginals], dtype=np.int64)
+        return Check(cliques, values, found.sigma, found.rho.fraction, self.private)
 
     def intervals(self, *columns: str, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
         """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""

@@ -78,6 +78,7 @@ class BoundView:
     records: float
     share: float
     measured: bool
+    checked: bool
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,9 @@ def _round(record: RoundRecord) -> RoundView:
 
 def _bound(release: Release, clique: Clique) -> BoundView:
     bound = release.bounds[clique]
-    return BoundView(clique, bound.value, bound.value / max(release.record.table.total, 1.0), bound.kind == "supported")
+    return BoundView(
+        clique, bound.value, bound.value / max(release.record.table.total, 1.0), bound.kind == "supported", bound.checked
+    )
 
 
 def column_view(release: Release, column: Column) -> ColumnView:

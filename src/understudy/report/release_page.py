@@ -214,7 +214,9 @@ def _pairs(report: ReportData) -> Html:
 
 
 def _described(bound: BoundView) -> str:
-    how = "measured together" if bound.measured else "bounded through what was chosen instead"
+    how = (
+        "measured together" if bound.measured else "checked at the end" if bound.checked else "bounded through other choices"
+    )
     return f"at most {percent(bound.share)} ({count(bound.records)} records), {how}"
 
 

@@ -2,7 +2,7 @@
 alone.
 
 Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (supported), Theorem 2
-(unsupported).
+(unsupported), Theorem 4 (checked).
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from understudy.mechanism.candidates import RANKING
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.estimator import weighted_average
-from understudy.uncertainty.tails import Floats, cell_radius, l1_radius
+from understudy.uncertainty.tails import Floats, Term, cell_radius, l1_radius
 
 RoundChoice = Literal["paid", "any", "last"]
 
 FINAL_SHARE = 0.5
 """Share of the failure probability that goes to the final round; earlier rounds share the rest by what they cost."""
+
+CHECK_SHARE = 0.5
+"""Share of the failure probability that goes to the check of the finished model, where there was one."""
 
 TOTAL_SHARE = 0.04
 """Share of the failure probability that goes to a bound on the rows: no error exceeds both tables."""
@@ -51,6 +54,8 @@ class Bound:
     confidence: float
     round: int | None
     """Of an unsupported marginal: the round whose selection the bound rests on."""
+    checked: bool = False
+    """Whether it rests on the check of the finished model instead."""
 
 
 def bounds(
@@ -63,8 +68,9 @@ def bounds(
 ) -> dict[Clique, Bound]:
     """Bound the error of ``synthetic`` (of the model itself by default) on each of ``cliques`` (all of W_+).
 
-    Each bound holds by itself with probability ``confidence``. A marginal that was neither measured nor ever
-    a candidate has none, and is left out. An unsupported one rests on a round in which it was a candidate:
+    Each bound holds by itself with probability ``confidence``. A marginal that was neither measured nor checked nor
+    ever a candidate has none, and is left out. What was checked rests on that, or on what follows if that is less;
+    the choice is paid for. An unsupported one rests on a round in which it was a candidate:
     on the best of those whose model was kept, or, quicker, with ``rounds="paid"`` on the latest; both pay for
     the choice by a union bound. ``"last"`` is the paper's rule, the latest without paying, which is not quite
     proved.
@@ -76,9 +82,13 @@ def bounds(
     other = _other(outcome, synthetic)
     wanted = list(outcome.workload.closure if cliques is None else cliques)
     theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, other.marginals(wanted), strict=True)}
-    found = {r: _supported(outcome, r, theirs[r], beta) for r in wanted}
+    known = set(outcome.check.cliques) if outcome.check else set()
+    share = {r: beta * (1 - CHECK_SHARE) if r in known else beta for r in wanted}
+    found = {r: _supported(outcome, r, theirs[r], share[r]) for r in wanted}
     missing = [r for r in wanted if found[r] is None]
-    found.update(_unsupported(outcome, missing, theirs, beta, rounds))
+    for b in {share[r] for r in missing}:
+        found.update(_unsupported(outcome, [r for r in missing if share[r] == b], theirs, b, rounds))
+    found.update(_checked(outcome, found, theirs, beta * CHECK_SHARE))
     most = rows_bound(outcome, TOTAL_SHARE * failure)
     return {
         r: replace(bound, value=min(bound.value, most + float(np.abs(theirs[r]).sum())), confidence=confidence)
@@ -105,6 +115,26 @@ def _supported(outcome: Outcome, clique: Clique, values: Floats, beta: float) ->
     used_up = float((positive - estimate.values).sum())
     value = float(np.abs(values - positive).sum()) + max(0.0, radius - used_up)
     return Bound(clique, "supported", value, 1 - beta, None)
+
+
+def _checked(
+    outcome: Outcome, found: Mapping[Clique, Bound | None], theirs: Mapping[Clique, Floats], beta: float
+) -> dict[Clique, Bound]:
+    """Theorem 4: the noisy distance plus what its noise may hide, then the triangle inequality; where that is less."""
+    if outcome.check is None or outcome.model is None:
+        return {}
+    noisy = {r: int(value) for r, value in zip(outcome.check.cliques, outcome.check.values, strict=True) if r in found}
+    radius = cell_radius((Term(1.0, "gaussian", outcome.check.sigma, 1),), 2 * beta)  # one side of it
+    better = {}
+    for (r, value), marginal in zip(noisy.items(), outcome.model.marginals(list(noisy)), strict=True):
+        centre, known = _Centre.of(marginal), found[r]
+        apart = float(np.abs(theirs[r] - centre.counts).sum()) + centre.doubt
+        bound = Bound(
+            r, known.kind if known else "unsupported", max(value, 0) + radius + apart, 1 - beta, None, checked=True
+        )
+        if known is None or bound.value < known.value:
+            better[r] = bound
+    return better
 
 
 def _unsupported(
