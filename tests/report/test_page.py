@@ -177,8 +177,12 @@ def test_an_evaluation_shows_true_errors(evaluation: Evaluation) -> None:
 
 def test_parts_of_the_budget_add_up(people: Release) -> None:
     report = report_data(people)
-    parts = report.starting + sum(r.choosing + r.measuring for r in report.rounds)
+    parts = report.starting + sum(r.choosing + r.measuring for r in report.rounds) + report.checking
     assert parts == pytest.approx(float(people.spent))
+    first = people.spend[: len(people.schema.columns)]
+    assert report.starting == pytest.approx(float(sum(charge.rho for charge in first)))
+    assert people.record.check is not None
+    assert report.checking == pytest.approx(people.record.check.rho.value)
 
 
 def test_one_column() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -109,6 +110,8 @@ class ReportData:
     spent: float
     starting: float
     """What was spent before the first round."""
+    checking: float
+    """What was spent on a last look at the finished model."""
     rows: int
     total: float
     weight: float
@@ -136,6 +139,7 @@ def report_data(release: Release) -> ReportData:
     rounds = tuple(_round(r) for r in release.rounds)
     known = {clique: _bound(release, clique) for clique in release.bounds}
     workload = [known[c] for c in release.workload.cliques if c in known]
+    checking = record.check.rho.fraction if record.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -150,7 +154,8 @@ def report_data(release: Release) -> ReportData:
         delta=release.delta,
         rho=float(release.rho),
         spent=float(release.spent),
-        starting=float(release.spent - sum(r.rho.fraction for r in record.rounds)),
+        starting=float(release.spent - sum(r.rho.fraction for r in record.rounds) - checking),
+        checking=float(checking),
         rows=record.table.rows,
         total=record.table.total,
         weight=record.table.weight,
