@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_sets import ROOT
+from understudy.model.threads import workers
 
 PACKAGES = ("understudy", "numpy", "opendp", "pyarrow", "duckdb")
 
@@ -39,8 +40,7 @@ def commit() -> str:
 @cache
 def machine() -> dict[str, Any]:
     """Cores that may be used, processor and memory."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cores": cores, "cpu": _cpu(), "memory_gb": round(_memory() / 2**30, 1), "system": platform.system()}
+    return {"cores": workers(), "cpu": _cpu(), "memory_gb": round(_memory() / 2**30, 1), "system": platform.system()}
 
 
 def _git(*words: str) -> str:

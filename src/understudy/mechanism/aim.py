@@ -151,13 +151,13 @@ def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
 
 def _checked(workload: Workload, config: AimConfig) -> list[Clique]:
     """Return what the finished model is checked on: W_+, without its largest marginals where all would take too much."""
-    fit, room = set(), CHECKED_AT_ONCE * config.max_size if config.kept else 0
+    taken, room = set(), CHECKED_AT_ONCE * config.max_size if config.kept else 0
     for r in sorted(workload.closure, key=workload.domain.cells):
         room -= CELL_BYTES * workload.domain.cells(r)
         if room < 0:
             break
-        fit.add(r)
-    return [r for r in workload.closure if r in fit]
+        taken.add(r)
+    return [r for r in workload.closure if r in taken]
 
 
 class _Pace:

@@ -1,6 +1,6 @@
 """Exact inference: from the log-potentials of a model's tables to their marginals and the log-partition function.
 
-Public numbers only. Works on scaled probabilities where nothing can underflow, and on logarithms where something might;
+Public numbers only. Works on probabilities where nothing underflows, and on logarithms where something might;
 a cell that a structural zero forbids is exactly 0 either way. All array work of inference is in this module.
 """
 
@@ -284,7 +284,7 @@ class _Linear(_Ring):
 
 
 class _Unscaled(_Linear):
-    """Where no product can underflow and no sum can overflow, nothing needs to be looked at on the way."""
+    """Looks at nothing on the way: for where no product can leave the range of floats, or all are looked at afterwards."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch

@@ -102,9 +102,8 @@ class Answers:
             key=lambda i: self._cells(self._cliques[i]),
             default=-1,
         )
-        with np.errstate(
-            invalid="ignore"
-        ):  # kernels for single precision read past a table's end, and warn of what lies there
+        # Kernels for single precision read past a table's end, and would warn of what lies there.
+        with np.errstate(invalid="ignore"):
             piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
             table = piece.ordered()
             return table * (self.total / float(table.sum(dtype=np.float64)))

@@ -91,7 +91,7 @@ class _Graph:
         for clique in cliques:
             self._connect(self.adjacent, self._mask(clique))
         self._cells: dict[int, int] = {0: 1}
-        self._totals: dict[tuple[int, ...], int] = {}
+        self._totals: dict[int, int] = {}
         self._with: dict[int, int] = {}
         self.components = _components(self.adjacent)
 
@@ -118,7 +118,7 @@ class _Graph:
 
     def cells(self) -> int:
         """Return the total cells of the maximal cliques."""
-        return sum(self._component_cells(self.adjacent, component) for component in self.components)
+        return sum(self._component_cells(component) for component in self.components)
 
     def cells_with(self, candidate: Iterable[str]) -> int:
         """Return the total cells if ``candidate`` were a clique too."""
@@ -139,9 +139,9 @@ class _Graph:
             if component & mask:
                 touched |= component
             else:
-                rest += self._component_cells(self.adjacent, component)
+                rest += self._component_cells(component)
         if all(mask & ~(1 << i) & ~self.adjacent[i] == 0 for i in _bits(mask)):
-            return rest + self._component_cells(self.adjacent, touched)
+            return rest + self._component_cells(touched)
         order, made, left = self._peel(touched, mask)
         adjacent = {i: self.adjacent[i] & left for i in _bits(left)}
         for i in _bits(mask):
@@ -179,13 +179,11 @@ class _Graph:
                 waiting += _bits(around)
         return found
 
-    def _component_cells(self, adjacent: list[int], component: int) -> int:
-        key = (component, *(adjacent[i] for i in _bits(component)))
-        total = self._totals.get(key)
+    def _component_cells(self, component: int) -> int:
+        total = self._totals.get(component)
         if total is None:
-            order, made = self._eliminate({i: adjacent[i] for i in _bits(component)})
-            total = sum(self._size(mask) for mask in _maximal(order, made))
-            self._totals[key] = total
+            order, made = self._eliminate({i: self.adjacent[i] for i in _bits(component)})
+            total = self._totals[component] = sum(self._size(mask) for mask in _maximal(order, made))
         return total
 
     def _eliminate(self, neighbours: dict[int, int]) -> tuple[list[int], list[int]]:
