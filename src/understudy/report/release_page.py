@@ -220,10 +220,14 @@ def _described(bound: BoundView) -> str:
     return f"at most {percent(bound.share)} ({count(bound.records)} records), {how}"
 
 
+def _basis(bound: BoundView) -> str:
+    return "measured" if bound.measured else "checked" if bound.checked else "inferred"
+
+
 def _bound_row(bound: BoundView) -> Sequence[Child]:
     return (
         names(bound.clique),
-        "measured" if bound.measured else "inferred",
+        _basis(bound),
         data(bound.share, percent(bound.share)),
         data(bound.records, count(bound.records)),
     )
@@ -258,7 +262,7 @@ def _marginals(report: ReportData) -> Html:
 
 
 def _ranked(bound: BoundView) -> Ranked:
-    return Ranked(bound.clique, bound.share, note="measured" if bound.measured else "inferred")
+    return Ranked(bound.clique, bound.share, note=_basis(bound))
 
 
 def _making(report: ReportData) -> Html:
