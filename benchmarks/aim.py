@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tables
+from grid import provenance
 from reference_sets import DATASETS, ROOT, peak_mb
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.events import Event, RoundEnded
@@ -211,7 +212,12 @@ def known() -> dict[str, dict[str, Any]]:
 
 
 def run_missing(only: str, done: set[str]) -> None:
-    stamp = {"cores": workers(), "python": platform.python_version(), "version": version("understudy")}
+    stamp = {
+        "version": version("understudy"),
+        "cores": workers(),
+        "python": platform.python_version(),
+        "commit": provenance.commit(),
+    }
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")}
     for cell in wanted():
         key = " ".join(cell)
