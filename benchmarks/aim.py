@@ -80,9 +80,7 @@ class Table:
         budget = Budget.of(epsilon=epsilon, delta=DELTA)
         door = Door(self.source, budget, noise=ResearchNoise(seed), expect=aim.expects(self.workload))
         outcome = aim.run(door, self.workload, zeros=zeros or [], on_event=note)
-        assert outcome.model is not None
-        records = outcome.model.generate(round(outcome.model.total), np.random.default_rng(seed))
-        return outcome, records, rounds
+        return outcome, outcome.draw(np.random.default_rng(seed)), rounds
 
 
 def cell_error(name: str, epsilon: str, seed: str) -> dict[str, Any]:

@@ -50,9 +50,7 @@ def _door(table: Table, workload: Workload, configuration: Configuration, budget
 
 
 def _records(outcome: Outcome, seed: int) -> Codes | None:
-    if outcome.model is None:
-        return None
-    return outcome.model.generate(max(round(outcome.model.total), 0), np.random.default_rng(seed))
+    return None if outcome.model is None else outcome.draw(np.random.default_rng(seed))
 
 
 def compared(

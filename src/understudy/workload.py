@@ -147,6 +147,16 @@ class Workload:
         share = {attribute: _sum(costs) for attribute, costs in found.items()}
         return {r: _sum([share[a] for a in r]) for r in self.closure}
 
+    @cached_property
+    def importance(self) -> Mapping[Clique, float]:
+        """For each r of the closure, the largest c_s of a query that r is part of: how much a table should care for it."""
+        found: dict[Clique, float] = {}
+        for clique, cost in zip(self.cliques, self.costs, strict=True):
+            for size in range(1, len(clique) + 1):
+                for r in combinations(clique, size):
+                    found[r] = max(cost, found.get(r, 0.0))
+        return {r: found[r] for r in self.closure}
+
     @property
     def shares(self) -> tuple[float, ...]:
         """c_i / k for each clique: what a unit of its error adds to the workload error."""

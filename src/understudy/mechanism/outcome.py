@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.errors import InternalError
 from understudy.model import Fit, Model, Observation
 from understudy.privacy import Charge, Check, Measurement, Selection, Unit
 from understudy.workload import Workload
@@ -111,3 +112,10 @@ class Outcome:
     def spent(self) -> Fraction:
         """What the run did spend, exactly."""
         return sum((charge.rho for charge in self.charges), Fraction(0))
+
+    def draw(self, rng: np.random.Generator, rows: int | None = None) -> NDArray[np.int32]:
+        """Return a synthetic table as codes, near to the model on all of W_+; as many rows as the noisy total by default."""
+        if self.model is None:
+            raise InternalError(f"{self.mechanism} made no model to draw a table from.")
+        wanted = max(round(self.model.total), 0) if rows is None else rows
+        return self.model.generate(wanted, rng, near=self.workload.importance)

@@ -19,6 +19,7 @@ from understudy.model.evidence import evidence
 from understudy.model.generation import Method, generate
 from understudy.model.inference import Beliefs, Flat, Network
 from understudy.model.query import Answers
+from understudy.model.settling import settle
 from understudy.model.threads import one_thread
 
 
@@ -104,14 +105,20 @@ class Model:
         rng: np.random.Generator,
         given: Mapping[str, int] | None = None,
         method: Method = "round",
+        near: Mapping[Clique, float] | None = None,
     ) -> NDArray[np.int32]:
         """Return ``rows`` records as codes, rows × attributes in domain order; all of them with the ``given`` codes.
 
         ``"round"`` keeps the counts near the model's (see ``rounding_distance``); ``"sample"`` draws rows independently.
+        ``near``, weights by clique, changes them afterwards to come nearer to the model on these marginals (see
+        ``understudy.model.settling``): better there, but no longer an unbiased draw.
         """
         model = self.given(given) if given else self
         with one_thread():
-            return generate(*model._calibrated, rows, rng, method=method)
+            codes = generate(*model._calibrated, rows, rng, method=method)
+            if near:
+                settle(model, codes, near, rng)
+            return codes
 
     def __repr__(self) -> str:
         return f"Model({len(self.domain)} attributes, {len(self.parameters)} cliques, total {self.total:.0f})"

@@ -68,7 +68,7 @@ def make_release(
         raise InternalError(f"{outcome.mechanism} made no model to draw a table from.")
     rows = round(model.total) if settings.rows is None else settings.rows
     weight = model.total / rows if rows else 0.0
-    codes = model.generate(rows, rng)
+    codes = outcome.draw(rng, rows)
     record = Record(
         understudy=installed_version(),
         run=settings.run,

@@ -1,0 +1,207 @@
+"""Generated rows, settled: values are changed one by one where that brings the rows' counts nearer to the model's.
+
+Rounding keeps the counts of the model's own cliques near their expectation; on other marginals rows are as noisy as a
+sample. Here the counts n of chosen marginals are compared with the model's, e (scaled to as many rows), by
+
+    F = Σ w (n - e)² / (e + 1)    over the cells of all chosen marginals, w the marginal's weight,
+
+which weighs a cell by about its variance in a sample. One attribute after another, rows in random order are offered the
+value of the attribute that makes F least, all else in the row as it is. Many rows are looked at together, so that several
+may rush to the same cell: only a share of them moves, the share at which F falls fastest, found from how the last ones
+got in each other's way. A row never moves into an impossible combination. Public numbers only; post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.model.generation import Column
+
+if TYPE_CHECKING:
+    from understudy.model.model import Model
+
+Floats = NDArray[np.float32]
+Index = NDArray[np.intp]
+Positions = tuple[int, ...]
+
+MOST_CELLS = 1 << 24
+"""Marginals are settled on, the smallest first, while all of them together have no more cells."""
+MOST_WORK = 1 << 32
+"""Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
+TOGETHER = 1 << 18
+"""Cells looked up at a time: they stay in cache."""
+PARTS = 64
+"""Rows are looked at in at least so many parts, so that the later ones see what the earlier ones did …"""
+FEWEST = 16
+"""… but in parts of at least so many rows."""
+NUMBERED = 1 << 20
+"""Lines looked for at a time, over rows and tables."""
+FORBIDDEN = np.float32(1e12)
+FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.05, 0.01, 0.5
+MEMORY = 0.8
+"""How much of what was seen of rows getting in each other's way is still believed one batch later."""
+
+
+def settle(model: Model, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
+    """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique)."""
+    rows, domain, sizes = len(codes), model.domain, model.domain.sizes
+    chosen = _affordable(domain, near) if rows else []
+    top = max((near[clique] for clique in chosen), default=1.0)
+    tables = [
+        _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
+        for clique, expected in zip(chosen, model.marginals(chosen), strict=True)
+    ]
+    walls = [_Wall.of(_positions(domain, zero.clique), zero.cells, sizes) for zero in model.zeros]
+    work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
+    some = MOST_WORK // max(1, sum(work.values()))
+    for a in rng.permutation([a for a, cells in work.items() if cells]):
+        _Pass(int(a), tables, walls, codes, sizes).run(rng.permutation(rows)[:some], rng)
+
+
+def _affordable(domain: Domain, near: Mapping[Clique, float]) -> list[Clique]:
+    """Return the cliques that count, the smallest first, as long as ``MOST_CELLS`` allows."""
+    wanted = sorted((clique for clique, weight in near.items() if clique and weight > 0), key=domain.cells)
+    cells = accumulate(map(domain.cells, wanted))
+    return [clique for clique, so_far in zip(wanted, cells, strict=True) if so_far <= MOST_CELLS]
+
+
+def _positions(domain: Domain, clique: Clique) -> Positions:
+    return tuple(domain.index(attribute) for attribute in clique)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A marginal: how far the rows' counts are from the model's (``over``), and what a square of it costs (``price``)."""
+
+    positions: Positions
+    over: Floats
+    price: Floats
+
+    @classmethod
+    def of(cls, positions: Positions, expected: NDArray[np.float64], weight: float, codes: Column) -> _Table:
+        """Count the rows of ``codes``, and compare."""
+        cells = _numbers([codes[:, p] for p in positions], expected.shape)
+        counts = np.bincount(cells, minlength=expected.size).reshape(expected.shape)
+        return cls(positions, (counts - expected).astype(np.float32), (weight / (expected + 1.0)).astype(np.float32))
+
+    def count(self, codes: Column, sign: int) -> None:
+        """Count these rows in (1) or out (-1)."""
+        cells = _numbers([codes[:, p] for p in self.positions], self.over.shape)
+        np.add.at(self.over.reshape(-1), cells, np.float32(sign))
+
+
+@dataclass(frozen=True)
+class _Wall:
+    """Combinations that cannot occur."""
+
+    positions: Positions
+    forbidden: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, positions: Positions, cells: NDArray[np.int64], sizes: Sequence[int]) -> _Wall:
+        """Mark the ``cells``, a combination of codes a row."""
+        forbidden = np.zeros([sizes[p] for p in positions], np.bool_)
+        forbidden[tuple(np.asarray(cells, dtype=np.int64).reshape(-1, len(positions)).T)] = True
+        return cls(positions, forbidden)
+
+
+def _numbers(columns: Sequence[NDArray[np.signedinteger]], shape: Sequence[int]) -> Index:
+    """Number each row's cell in a table of these columns; with no columns there is one cell."""
+    numbers = columns[0].astype(np.intp) if columns else np.zeros((), np.intp)
+    for column, size in zip(columns[1:], shape[1:], strict=True):
+        numbers *= size
+        numbers += column
+    return numbers
+
+
+class _Pass:
+    """One attribute offered new values. Every table that holds it is laid out with the attribute last, one below another.
+
+    ``slope`` is what F gains when a row is added to a cell, (2 (n - e) + 1) · price; a row more raises it by ``step``.
+    """
+
+    def __init__(
+        self, attribute: int, tables: Sequence[_Table], walls: Sequence[_Wall], codes: Column, sizes: Sequence[int]
+    ) -> None:
+        self.attribute, self.codes, self.sizes, self.size = attribute, codes, sizes, sizes[attribute]
+        self.tables = [table for table in tables if attribute in table.positions]
+        around = [wall for wall in walls if attribute in wall.positions]
+        prices = [self._last(table.positions, table.price) for table in self.tables]
+        overs = [self._last(table.positions, table.over) for table in self.tables]
+        barred = [self._last(wall.positions, wall.forbidden) * FORBIDDEN for wall in around]
+        slopes = [*((2 * over + 1) * price for over, price in zip(overs, prices, strict=True)), *barred]
+        self.slope = np.concatenate(slopes)
+        self.step = np.concatenate([*(2 * price for price in prices), *(np.zeros_like(wall) for wall in barred)])
+        self.starts = np.cumsum([0, *(len(slope) for slope in slopes[:-1])])
+        scopes = [*(table.positions for table in self.tables), *(wall.positions for wall in around)]
+        self.others = [tuple(p for p in scope if p != attribute) for scope in scopes]
+        self.share, self.gain, self.crossing = FIRST_SHARE, 0.0, 0.0
+
+    def _last(self, positions: Positions, table: NDArray[Any]) -> NDArray[Any]:
+        return np.moveaxis(table, positions.index(self.attribute), -1).reshape(-1, self.size)
+
+    def run(self, order: Index, rng: np.random.Generator) -> None:
+        """Offer new values to the rows of ``order``, in that order."""
+        before = self.codes[order, self.attribute]
+        together = max(FEWEST, min(TOGETHER // (len(self.others) * self.size), order.size // PARTS))
+        block = max(1, NUMBERED // (len(self.others) * together)) * together
+        for begin in range(0, order.size, block):
+            rows = order[begin : begin + block]
+            lines = self._lines(rows)
+            for first in range(0, rows.size, together):
+                some = slice(first, first + together)
+                self._offer(rows[some], lines[:, some], rng)
+        moved = before != self.codes[order, self.attribute]
+        arrived = np.asfortranarray(self.codes[order[moved]])
+        left = arrived.copy(order="F")
+        left[:, self.attribute] = before[moved]
+        for table in self.tables:
+            table.count(left, -1)
+            table.count(arrived, 1)
+
+    def _lines(self, rows: Index) -> Index:
+        """Return, table by table, the line of ``slope`` that each of ``rows`` is in, whatever its value."""
+        columns = np.ascontiguousarray(self.codes[rows].T, dtype=np.intp)
+        lines = np.empty((len(self.others), rows.size), np.intp)
+        for line, others, start in zip(lines, self.others, self.starts, strict=True):
+            np.add(_numbers([columns[p] for p in others], [self.sizes[p] for p in others]), start, out=line)
+        return lines
+
+    def _offer(self, rows: Index, lines: Index, rng: np.random.Generator) -> None:
+        """Offer these rows their best value, and let a share of those that would gain by it move."""
+        now, each = self.codes[rows, self.attribute].astype(np.intp), np.arange(rows.size)
+        cost = self.slope.take(lines, axis=0).sum(axis=0)
+        cost[each, now] -= self.step.reshape(-1).take(lines * self.size + now).sum(axis=0)  # without itself
+        best = cost.argmin(axis=1)
+        gains = cost[each, now] - cost[each, best]
+        moving = np.flatnonzero((gains > 0) & (rng.random(rows.size) < self.share))
+        if not moving.size:
+            return
+        left, arrived = lines[:, moving] * self.size + now[moving], lines[:, moving] * self.size + best[moving]
+        crossing = self._move(left.ravel(), arrived.ravel())
+        self.codes[rows[moving], self.attribute] = best[moving]
+        self._learn(float(gains[moving].sum()) / self.share, crossing / self.share**2)
+
+    def _move(self, left: Index, arrived: Index) -> float:
+        """Move rows; return by how much less F falls than if each had moved alone."""
+        slope, step = self.slope.reshape(-1), self.step.reshape(-1)
+        out, into = step.take(left), step.take(arrived)
+        before = slope.take(arrived).sum(dtype=np.float64) - slope.take(left).sum(dtype=np.float64)
+        np.subtract.at(slope, left, out)
+        np.add.at(slope, arrived, into)
+        after = slope.take(arrived).sum(dtype=np.float64) - slope.take(left).sum(dtype=np.float64)
+        return float(after - before - out.sum(dtype=np.float64) - into.sum(dtype=np.float64)) / 2
+
+    def _learn(self, gain: float, crossing: float) -> None:
+        """If a share s of those who would gain moves, F falls by s · gain - s² · crossing: take the best s."""
+        self.gain = MEMORY * self.gain + gain
+        self.crossing = MEMORY * self.crossing + crossing
+        best = self.gain / (2 * self.crossing) if self.crossing > 0 else MOST_SHARE
+        self.share = min(MOST_SHARE, max(LEAST_SHARE, best), 2 * self.share)

@@ -1,0 +1,199 @@
+"""Settled rows come nearer to the model, move into nothing impossible, and leave alone what they are told to."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.model import Forbidden, Model, settling
+from understudy.workload import Workload
+
+from .small import counts, models, subsets
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Forbidden, ...] = ()) -> Model:
+    """Neighbours depend on each other, so most triples are not inside a clique."""
+    domain = Domain(tuple(f"x{i}" for i in range(attributes)), (size,) * attributes)
+    draw = rng(1)
+    pairs = [(f"x{i}", f"x{i + 1}") for i in range(attributes - 1)]
+    return Model(domain, {pair: draw.normal(size=(size, size)) for pair in pairs}, total, zeros)
+
+
+def everything(domain: Domain, k: int = 3) -> dict[Clique, float]:
+    return dict.fromkeys(subsets(domain, k), 1.0)
+
+
+def objective(model: Model, codes: NDArray[np.int32], near: dict[Clique, float]) -> float:
+    """F of the module, from its definition."""
+    found = 0.0
+    for clique, expected in zip(near, model.marginals(list(near)), strict=True):
+        e = expected * (len(codes) / model.total)
+        found += near[clique] * float((np.square(counts(model.domain, codes, clique) - e) / (e + 1)).sum())
+    return found
+
+
+def distance(model: Model, codes: NDArray[np.int32], cliques: list[Clique]) -> float:
+    rows = len(codes)
+    pairs = zip(cliques, model.marginals(cliques), strict=True)
+    return sum(float(np.abs(counts(model.domain, codes, c) - e * (rows / model.total)).sum()) / rows for c, e in pairs)
+
+
+def test_settled_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
+    model = chained()
+    triples = list(combinations(model.domain.attributes, 3))
+    rounded = model.generate(4000, rng(2))
+    settled = model.generate(4000, rng(2), near=everything(model.domain))
+    assert distance(model, settled, triples) < 0.6 * distance(model, rounded, triples)
+    quadruples = list(combinations(model.domain.attributes, 4))
+    assert distance(model, settled, quadruples) < distance(model, rounded, quadruples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(models(), st.integers(0, 400), st.integers(0, 2**32))
+def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: Model, rows: int, seed: int) -> None:
+    near = everything(model.domain)
+    before = model.generate(rows, rng(seed))
+    after = before.copy(order="F")
+    settling.settle(model, after, near, rng(seed))
+    slack = 1e-3 * (1 + rows)
+    assert objective(model, after, near) <= objective(model, before, near) * 1.05 + slack
+    assert after.shape == before.shape
+    assert np.all((after >= 0) & (after < np.array(model.domain.sizes)))
+    for zero in model.zeros:
+        assert counts(model.domain, after, zero.clique)[tuple(np.asarray(zero.cells).T)].sum() == 0
+
+
+def test_a_wall_that_no_marginal_shows_is_kept() -> None:
+    """Of four attributes together half is forbidden; settling on pairs alone would walk into it."""
+    draw = rng(3)
+    wall = np.argwhere(draw.random((5, 5, 5, 5)) < 0.5)
+    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
+    near = everything(model.domain, 2)
+    codes = model.generate(3000, rng(4), near=near)
+    assert (codes != model.generate(3000, rng(4))).any()
+    assert counts(model.domain, codes, ("x0", "x2", "x3", "x5"))[tuple(wall.T)].sum() == 0
+
+
+def test_without_walls_it_would_be_walked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above can fail."""
+    wall = np.argwhere(rng(3).random((5, 5, 5, 5)) < 0.5)
+    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
+    monkeypatch.setattr(settling, "FORBIDDEN", np.float32(0))
+    codes = model.generate(3000, rng(4), near=everything(model.domain, 2))
+    assert counts(model.domain, codes, ("x0", "x2", "x3", "x5"))[tuple(wall.T)].sum() > 0
+
+
+def test_given_values_stay_given() -> None:
+    model = chained()
+    codes = model.generate(500, rng(5), given={"x1": 3}, near=everything(model.domain))
+    assert set(codes[:, 1]) == {3}
+
+
+def test_what_is_not_asked_for_stays_as_it_was() -> None:
+    model = chained()
+    plain = model.generate(1000, rng(6))
+    assert np.array_equal(plain, model.generate(1000, rng(6), near={}))
+    assert np.array_equal(plain, model.generate(1000, rng(6), near={("x0", "x1"): 0.0}))
+    settled = model.generate(1000, rng(6), near={("x0", "x3"): 1.0})
+    assert np.array_equal(plain[:, [1, 2, 4, 5]], settled[:, [1, 2, 4, 5]])
+    assert not np.array_equal(plain[:, [0, 3]], settled[:, [0, 3]])
+
+
+def test_it_can_be_repeated_and_weights_are_relative() -> None:
+    model = chained()
+    near = everything(model.domain)
+    first = model.generate(800, rng(7), near=near)
+    assert np.array_equal(first, model.generate(800, rng(7), near=near))
+    assert np.array_equal(first, model.generate(800, rng(7), near=dict.fromkeys(near, 1024.0)))
+    assert not np.array_equal(first, model.generate(800, rng(8), near=near))
+
+
+def test_what_weighs_more_ends_nearer() -> None:
+    model = chained()
+    ones, twos = [("x0", "x2", "x4")], [("x1", "x3", "x5")]
+    near = {ones[0]: 1.0, twos[0]: 1.0, **dict.fromkeys(combinations(model.domain.attributes, 3), 1.0)}
+    favoured = [model.generate(2000, rng(s), near={**near, ones[0]: 50.0}) for s in range(5)]
+    even = [model.generate(2000, rng(s), near=near) for s in range(5)]
+    assert np.mean([distance(model, c, ones) for c in favoured]) < 0.8 * np.mean([distance(model, c, ones) for c in even])
+
+
+def test_the_books_agree_with_the_rows_after_every_pass() -> None:
+    model = chained()
+    codes = model.generate(1500, rng(9))
+    cliques = subsets(model.domain, 3)
+    tables = [
+        settling._Table.of(tuple(model.domain.index(a) for a in c), e * (1500 / model.total), 1.0, codes)
+        for c, e in zip(cliques, model.marginals(cliques), strict=True)
+    ]
+    for attribute in range(6):
+        before = codes.copy(order="F")
+        pass_ = settling._Pass(attribute, tables, [], codes, model.domain.sizes)
+        pass_.run(rng(attribute).permutation(1500), rng(attribute))
+        others = [a for a in range(6) if a != attribute]
+        assert np.array_equal(before[:, others], codes[:, others])
+        start = 0
+        for clique, table in zip(cliques, tables, strict=True):
+            e = model.marginal(clique) * (1500 / model.total)
+            np.testing.assert_allclose(table.over, counts(model.domain, codes, clique) - e, atol=1e-3)
+            if attribute in table.positions:  # the slopes that rows were offered values by are those of the books
+                lines = pass_._last(table.positions, (2 * table.over + 1) * table.price)
+                np.testing.assert_allclose(pass_.slope[start : start + len(lines)], lines, atol=1e-2)
+                start += len(lines)
+
+
+def crowd(seed: int) -> int:
+    """Of two values the second is too rare: half the rows would gain by moving, a twentieth must. How far off?"""
+    model = Model(Domain.of({"a": 2}), {}, 100_000.0)
+    codes = np.zeros((100_000, 1), np.int32, order="F")
+    codes[:45_000] = 1
+    settling.settle(model, codes, {("a",): 1.0}, rng(seed))
+    return abs(int(codes.sum()) - 50_000)
+
+
+def test_rows_that_would_rush_to_one_cell_do_not_overshoot() -> None:
+    assert max(crowd(seed) for seed in range(4)) < 50
+
+
+def test_they_would_if_nothing_were_learnt_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "FIRST_SHARE", 0.5)
+    monkeypatch.setattr(settling._Pass, "_learn", lambda *_: None)
+    assert max(crowd(seed) for seed in range(4)) > 100
+
+
+def test_no_more_is_done_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = chained()
+    near = everything(model.domain)
+    plain = model.generate(4000, rng(10))
+    cells = sum(5 * sum(a in c for c in near) for a in model.domain.attributes)
+    monkeypatch.setattr(settling, "MOST_WORK", 100 * cells)
+    some = model.generate(4000, rng(10), near=near)
+    assert 0 < (plain != some).sum(axis=0).max() <= 100
+    monkeypatch.setattr(settling, "MOST_CELLS", 4)
+    assert np.array_equal(plain, model.generate(4000, rng(10), near=near))
+    monkeypatch.setattr(settling, "MOST_WORK", 1 << 32)
+    monkeypatch.setattr(settling, "MOST_CELLS", 30)
+    ones = model.generate(4000, rng(10), near={(a,): 1.0 for a in model.domain.attributes})
+    assert np.array_equal(ones, model.generate(4000, rng(10), near=near))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 17])
+def test_few_rows(rows: int) -> None:
+    model = chained()
+    codes = model.generate(rows, rng(11), near=everything(model.domain))
+    assert codes.shape == (rows, 6)
+
+
+def test_importance_is_the_largest_weight_above() -> None:
+    domain = Domain.of({"a": 2, "b": 2, "c": 2})
+    workload = Workload.of(domain, [(("a", "b"), 3.0), (("b", "c"), 1.0)])
+    assert workload.importance == {("a",): 3.0, ("b",): 3.0, ("c",): 1.0, ("a", "b"): 3.0, ("b", "c"): 1.0}
