@@ -15,7 +15,7 @@ from typing import Any
 from grid import store, summary
 from grid.cells import Cell
 from grid.plans import PLANS, Plan
-from grid.runner import Settings, Stopped, missing, refuse, run
+from grid.runner import Retry, Settings, Stopped, missing, refuse, run
 from peers import environments
 from reference_sets import ROOT
 from tables import available
@@ -69,6 +69,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="cells at a time (2: half the cores each)")
     parser.add_argument("--seed", type=int, default=0, help="every cell's own seed is made from it")
     parser.add_argument("--retry", action="store_true", help="run cells again that failed or took too long")
+    parser.add_argument("--fresh", action="store_true", help="run all of them again; a later result counts")
     parser.add_argument("--give-up", action="store_true", help="leave alone what ran out of time in another trial")
     parser.add_argument("--again", action="store_true", help="when all cells were run before, run them again and compare")
     parser.add_argument("--file", type=Path, help="keep results here instead of in benchmarks/results")
@@ -91,7 +92,8 @@ def main() -> int:
         return 0
     before = set_aside(path, cells) if arguments.again else None
     limit = arguments.limit or plan.limit
-    settings = Settings(arguments.seed, arguments.jobs, limit, arguments.minutes, arguments.retry, arguments.give_up)
+    retry: Retry = "all" if arguments.fresh else "failed" if arguments.retry else "none"
+    settings = Settings(arguments.seed, arguments.jobs, limit, arguments.minutes, retry, arguments.give_up)
     try:
         set_up_peers(cells, path, settings)
         left = run(cells, path, settings, say)

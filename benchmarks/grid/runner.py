@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from grid import provenance, store
 from grid.cells import Cell
@@ -29,6 +29,7 @@ SCRIPT = ROOT / "benchmarks" / "run_cell.py"
 GRACE = 120.0
 """Seconds past its limit that a peer's cell gets for the comparison, after its own process was stopped."""
 Heard = Callable[[store.Line], None]
+Retry = Literal["none", "failed", "all"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Settings:
     jobs: int = 1
     limit: float = 1800.0
     minutes: float | None = None
-    retry: bool = False
+    retry: Retry = "none"
+    """Which cells that have a result already are run again."""
     give_up: bool = False
     """Whether what ran out of time in one trial is left alone in the others."""
 
@@ -54,8 +56,8 @@ def run(cells: Sequence[Cell], path: Path, settings: Settings, heard: Heard) -> 
         lines = store.read(path)
         waiting = deque(missing(cells, lines, settings.retry))
         with tempfile.TemporaryDirectory(prefix="grid-") as folder, _stoppable():
-            _work(waiting, _Desk(Path(folder), file, settings, heard, hopeless=() if settings.retry else lines))
-    return len(missing(cells, store.read(path), retry=False))
+            _work(waiting, _Desk(Path(folder), file, settings, heard, hopeless=lines if settings.retry == "none" else ()))
+    return len(missing(cells, store.read(path)))
 
 
 def refuse(cells: Sequence[Cell], path: Path, settings: Settings, message: str) -> None:
@@ -67,10 +69,12 @@ def refuse(cells: Sequence[Cell], path: Path, settings: Settings, message: str) 
             store.append(file, _stamp(cell, started, provenance.versions(), settings) | ended)
 
 
-def missing(cells: Sequence[Cell], lines: list[store.Line], retry: bool) -> list[Cell]:
-    """The cells without a result; with ``retry``, those that did not end well count as without one."""
+def missing(cells: Sequence[Cell], lines: list[store.Line], retry: Retry = "none") -> list[Cell]:
+    """The cells without a result; with ``retry``, those that did not end well, or all, count as without one."""
+    if retry == "all":
+        return list(cells)
     known = store.latest(lines)
-    settled = {key for key, line in known.items() if not retry or line["status"] == "done"}
+    settled = {key for key, line in known.items() if retry == "none" or line["status"] == "done"}
     return [cell for cell in cells if cell.key not in settled]
 
 

@@ -54,14 +54,15 @@ def test_a_line_says_all_that_it_should(tmp_path: Path) -> None:
     assert abs(result["rows"] - EXAMPLE_ROWS) < 1_000
 
 
-def test_cells_that_have_a_result_are_not_run_again_unless_they_failed_and_are_asked_for(tmp_path: Path) -> None:
+def test_cells_that_have_a_result_are_not_run_again_unless_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with store.appending(path) as file:
         store.append(file, {"cell": QUICK.key, "status": "failed", "message": "of old"})
     assert len(run([QUICK], path)) == 1
-    lines = run([QUICK], path, retry=True)
+    lines = run([QUICK], path, retry="failed")
     assert [line["status"] for line in lines] == ["failed", "done"]
-    assert len(run([QUICK], path, retry=True)) == 2
+    assert len(run([QUICK], path, retry="failed")) == 2
+    assert len(run([QUICK], path, retry="all")) == 3
 
 
 def test_what_fails_and_what_takes_too_long_is_booked(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_a_stopped_run_loses_the_cell_in_flight_and_goes_on(tmp_path: Path, kind
         started.wait(300)
     assert [line["cell"] for line in store.read(path)] == [QUICK.key]
     _wait_until_gone(child)
-    assert [cell.key for cell in runner.missing(cells, store.read(path), retry=False)] == [cells[1].key]
+    assert [cell.key for cell in runner.missing(cells, store.read(path))] == [cells[1].key]
 
 
 def _wait_for_second(path: Path, started: subprocess.Popen[bytes]) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,15 +134,18 @@ class _Pass:
         self.attribute, self.codes, self.sizes, self.size = attribute, codes, sizes, sizes[attribute]
         self.tables = [table for table in tables if attribute in table.positions]
         around = [wall for wall in walls if attribute in wall.positions]
-        prices = [self._last(table.positions, table.price) for table in self.tables]
-        overs = [self._last(table.positions, table.over) for table in self.tables]
-        barred = [self._last(wall.positions, wall.forbidden) * FORBIDDEN for wall in around]
-        slopes = [*((2 * over + 1) * price for over, price in zip(overs, prices, strict=True)), *barred]
-        self.slope = np.concatenate(slopes)
-        self.step = np.concatenate([*(2 * price for price in prices), *(np.zeros_like(wall) for wall in barred)])
-        self.starts = np.cumsum([0, *(len(slope) for slope in slopes[:-1])])
         scopes = [*(table.positions for table in self.tables), *(wall.positions for wall in around)]
         self.others = [tuple(p for p in scope if p != attribute) for scope in scopes]
+        *self.starts, lines = accumulate((prod(sizes[p] for p in others) for others in self.others), initial=0)
+        self.slope, self.step = (np.zeros((lines, self.size), np.float32) for _ in range(2))
+        for table, start in zip(self.tables, self.starts, strict=False):
+            price = self._last(table.positions, table.price)
+            here = slice(start, start + len(price))
+            np.multiply(2 * self._last(table.positions, table.over) + 1, price, out=self.slope[here])
+            np.multiply(2, price, out=self.step[here])
+        for wall, start in zip(around, self.starts[len(self.tables) :], strict=True):
+            barred = self._last(wall.positions, wall.forbidden)
+            self.slope[start : start + len(barred)][barred] = FORBIDDEN
         self.share, self.gain, self.crossing = FIRST_SHARE, 0.0, 0.0
 
     def _last(self, positions: Positions, table: NDArray[Any]) -> NDArray[Any]:
