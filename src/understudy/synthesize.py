@@ -115,12 +115,12 @@ def synthesize(
         door = Door(source, budget, unit=neighbours, noise=noise, expect=how.expects(queries), log=held.log)
         del data, source  # nothing below can reach the rows but through the door
         held.filter = door.filter
+        rng = np.random.default_rng(secrets.randbits(128) if seed is None else [seed, 1])
         with shown(progress) as tell:
             outcome = how.run(door, queries, zeros=schema.zeros, on_event=tell)
-        rng = np.random.default_rng(secrets.randbits(128) if seed is None else [seed, 1])
-        counted = None if held.head is None else LedgerRecord(dataset=place.dataset, head=held.head)
-        settings = replace(settings, run=held.run, ledger=counted)
-        release = make_release(outcome, schema, budget, settings, rng=rng, convert=convert)
+            counted = None if held.head is None else LedgerRecord(dataset=place.dataset, head=held.head)
+            settings = replace(settings, run=held.run, ledger=counted)
+            release = make_release(outcome, schema, budget, settings, rng=rng, convert=convert)
         if target is not None:
             save_release(release, target)
     return release
