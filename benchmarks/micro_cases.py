@@ -129,6 +129,13 @@ def generation() -> Job:
     return lambda: made.generate(ROWS, np.random.default_rng(0))
 
 
+def settling() -> Job:
+    """Rows drawn and then settled on all triples, as for a release."""
+    made, near = model(), Workload.all_kway(domain(), 3).importance
+    made.generate(10, np.random.default_rng(0), near=near)
+    return lambda: made.generate(2_000, np.random.default_rng(0), near=near)
+
+
 def noise_gaussian() -> Job:
     counts, noise = np.zeros(4_000, dtype=np.int64), SecureNoise()
     return lambda: noise.gaussian(counts, SIGMA)
@@ -154,7 +161,8 @@ def reference_inference(name: str) -> Job:
 
 def cases() -> Iterator[tuple[str, Callable[[], Job]]]:
     """Names and how to prepare them; real sets only where they are."""
-    own = (counting, counting_example, sizing, inference, estimation, scoring, generation, noise_gaussian, noise_select)
+    engine = (sizing, inference, estimation, scoring, generation, settling)
+    own = (counting, counting_example, *engine, noise_gaussian, noise_select)
     yield from ((job.__name__.replace("_", " "), job) for job in own)
     for name in ("adult", "salary"):
         if (reference_sets.REFERENCE / f"{name}-eps1.json").exists():
