@@ -193,6 +193,11 @@ def test_few_rows(rows: int) -> None:
     assert codes.shape == (rows, 6)
 
 
+def test_a_model_of_no_rows_gives_rows_all_the_same() -> None:
+    model = Model(Domain.of({"a": 2, "b": 3}), {}, 0.0)
+    assert model.generate(5, rng(), near=everything(model.domain)).shape == (5, 2)
+
+
 def test_importance_is_the_largest_weight_above() -> None:
     domain = Domain.of({"a": 2, "b": 2, "c": 2})
     workload = Workload.of(domain, [(("a", "b"), 3.0), (("b", "c"), 1.0)])

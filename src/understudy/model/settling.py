@@ -53,7 +53,7 @@ MEMORY = 0.8
 def settle(model: Model, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
     """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique)."""
     rows, domain, sizes = len(codes), model.domain, model.domain.sizes
-    chosen = _affordable(domain, near) if rows else []
+    chosen = _affordable(domain, near) if rows and model.total > 0 else []
     top = max((near[clique] for clique in chosen), default=1.0)
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
