@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.errors import InternalError
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Budget
@@ -63,12 +62,10 @@ def make_release(
     convert: Callable[[pa.Table], Any] | None = None,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
-    model = outcome.model
-    if model is None:
-        raise InternalError(f"{outcome.mechanism} made no model to draw a table from.")
-    rows = round(model.total) if settings.rows is None else settings.rows
+    codes = outcome.draw(rng, settings.rows)
+    model, rows = outcome.model, len(codes)
+    assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
-    codes = outcome.draw(rng, rows)
     record = Record(
         understudy=installed_version(),
         run=settings.run,
