@@ -192,8 +192,8 @@ def wanted() -> Iterator[tuple[str, ...]]:
             yield ("error", name, "1", str(seed))
     for name in SECONDS:
         yield ("speed", name)
-    yield ("peer", "adult")
-    yield ("peer", "fire")
+    for name in SECONDS:
+        yield ("peer", name)
     for epsilon in ("0.1", "10"):
         for seed in range(TRIALS):
             yield ("error", "fire", epsilon, str(seed))

@@ -130,7 +130,7 @@ def speed(cells: Cells, missed: list[str]) -> str:
             missed.append(f"{name}: {run['seconds']:.0f} s, the bar is about {most:.0f} s")
         peer = cells.get(f"peer {name}")
         beside = f"{peer['times']:,.0f}× ({len(peer['mbi'])} rounds)" if peer else "not run"
-        if peer and peer["times"] < FASTER[name]:
+        if peer and peer["times"] < FASTER.get(name, 0.0):
             missed.append(
                 f"{name}: a round is {peer['times']:.0f} times as fast as on mbi 2.0; the bar is {FASTER[name]:.0f}"
             )

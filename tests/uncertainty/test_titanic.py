@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[3] / "shared" / "datasets"
 @pytest.mark.statistical
 @pytest.mark.skipif(not (DATA / "titanic.parquet").exists(), reason="the shared datasets are not here")
 def test_titanic_from_door_to_bounds() -> None:
-    """Seeded, so it repeats. The error is about 0.61 on average and below 0.75 in every run seen."""
+    """Seeded, so it repeats. The error is about 0.60 on average and below 0.75 in every run seen."""
     domain = Domain.of(json.loads((DATA / "titanic-domain.json").read_text()))
     table = pq.read_table(DATA / "titanic.parquet")
     source = MemorySource.of_codes(np.column_stack([table[a].to_numpy() for a in domain]), domain)

@@ -5,7 +5,7 @@ sample. Here the counts n of chosen marginals are compared with the model's, e (
 
     F = Σ w (n - e)² / (e + 1)    over the cells of all chosen marginals, w the marginal's weight,
 
-which weighs a cell by about its variance in a sample. One attribute after another, rows in random order are offered the
+which measures a cell by about its variance in a sample. One attribute after another, rows in random order are offered the
 value of the attribute that makes F least, all else in the row as it is. Many rows are looked at together, so that several
 may rush to the same cell: only a share of them moves, the share at which F falls fastest, found from how the last ones
 got in each other's way. A row never moves into an impossible combination. Public numbers only; post-processing.
