@@ -37,6 +37,12 @@ def words(cell: Cell) -> set[str]:
     return {cell.dataset, cell.workload, cell.mechanism, f"epsilon={cell.epsilon:g}", f"trial={cell.trial}"}
 
 
+def done_beside(plan: Plan, folder: Path, seed: int) -> set[str]:
+    """The cells that another plan's file has with the same seed."""
+    lines = store.latest(store.read(folder / plan.beside)) if plan.beside else {}
+    return {key for key, line in lines.items() if line["status"] == "done" and line["base_seed"] == seed}
+
+
 def set_aside(path: Path, cells: list[Cell]) -> Path | None:
     """When every cell was run before, begin again and keep those results beside, to compare with."""
     before = path.with_suffix(".before.jsonl")
@@ -86,6 +92,9 @@ def main() -> int:
     plan: Plan = PLANS[arguments.plan]
     path = arguments.file or RESULTS / plan.file
     cells = selected(plan, arguments.only)
+    if not arguments.fresh and not arguments.file:
+        beside = done_beside(plan, RESULTS, arguments.seed)
+        cells = [cell for cell in cells if cell.key not in beside]
     if arguments.dry:
         done = store.latest(store.read(path))
         print("\n".join(f"{'done' if cell.key in done else 'to do':6} {cell.key}" for cell in cells))

@@ -102,6 +102,8 @@ class Plan:
     make: Callable[[], Iterator[Cell]]
     file: str = "grid.jsonl"
     limit: float = 1800.0
+    beside: str | None = "quick.jsonl"
+    """Another file of results: a cell that is done there has the same seed, and so the same error, and is not run again."""
 
     @property
     def cells(self) -> list[Cell]:
@@ -117,8 +119,8 @@ class Plan:
 PLANS = {
     plan.name: plan
     for plan in (
-        Plan("quick", quick, "quick.jsonl", 300.0),
-        Plan("peers", peers, "peers.jsonl", 300.0),
+        Plan("quick", quick, "quick.jsonl", 300.0, beside=None),
+        Plan("peers", peers, "peers.jsonl", 300.0, beside=None),
         Plan("stored", stored),
         Plan("main", main_grid),
         Plan("workloads", workloads),

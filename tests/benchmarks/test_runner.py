@@ -187,3 +187,12 @@ def test_cells_are_chosen_by_word() -> None:
     chosen = run_grid.selected(PLANS["quick"], "titanic aim epsilon=1 trial=2")
     assert [cell.key for cell in chosen] in ([], ["titanic all-3way aim 1 2"])  # none where the tables are not there
     assert run_grid.words(QUICK) == {"example", "all-2way", "independent", "epsilon=1", "trial=0"}
+
+
+def test_what_the_quick_plan_has_done_is_not_run_again_by_another(tmp_path: Path) -> None:
+    with store.appending(tmp_path / "quick.jsonl") as file:
+        store.append(file, made("aim", 0.5) | {"base_seed": 0})
+        store.append(file, made("mwem", 0.5) | {"base_seed": 0, "status": "failed"})
+    assert run_grid.done_beside(PLANS["main"], tmp_path, 0) == {made("aim", 0.5)["cell"]}
+    assert run_grid.done_beside(PLANS["main"], tmp_path, 1) == set()
+    assert run_grid.done_beside(PLANS["quick"], tmp_path, 0) == set()
