@@ -19,7 +19,7 @@ from understudy.errors import BudgetExceeded, FormatError, InternalError, Ledger
 from understudy.ledger import Ledger, State
 from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry
 from understudy.ledger.store import reading
-from understudy.mechanism import MECHANISMS
+from understudy.mechanism import MECHANISMS, aim
 from understudy.mechanism.snapshot import packed, unpacked
 from understudy.model import Model
 from understudy.privacy import Budget, Request
@@ -144,6 +144,25 @@ def test_every_mechanism_can_be_resumed(tmp_path: Path, name: str, answers: int)
     assert run.charges == outcome.charges
     assert run.charged <= BUDGET.rho
     assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("answers", [1, 4, 6, 8, 10])
+def test_a_run_that_began_by_measuring_twice_can_be_resumed(
+    tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rounds begin one fit later: what is let go, and what bounds rest on after all, is counted from there."""
+    attributes = len(SCHEMA.domain)
+    monkeypatch.setattr(aim, "_drowned", lambda session, *_: len(session.measurements) < 2 * attributes)
+    ledger = fresh(tmp_path)
+    log = ledger.begin("people", BUDGET, FACTS)
+    with pytest.raises(Stop):
+        play(log, stopping_after(answers), rounds=40, adaptive=True)
+    outcome = play(ledger.resume("people", FACTS), rounds=40, adaptive=True)
+    assert [m.clique for m in outcome.measurements[:attributes]] == [
+        m.clique for m in outcome.measurements[attributes:][:attributes]
+    ]
+    assert outcome.rounds[-1].before is not None
+    assert all(list(r.before.parameters) for r in outcome.rounds if r.before is not None)
 
 
 @pytest.mark.parametrize("answers", [4, 7, 10])

@@ -51,6 +51,40 @@ def test_one_way_marginals_come_first_at_sigma_zero(make_door: MakeDoor) -> None
     assert outcome.rounds[0].selection.epsilon == pytest.approx(sqrt(8 * 0.1 * 0.5 / 64), rel=1e-12)
 
 
+FAINT = Fraction(1, 2000)
+"""A budget at which σ₀ is about as large as the small table."""
+
+
+def test_one_way_marginals_that_drown_in_noise_are_measured_again(make_door: MakeDoor) -> None:
+    outcome = mechanism("aim", check=0).run(make_door(rho=FAINT), TWO_WAY)
+    first, second, third, rest = (outcome.measurements[k : k + 4] for k in (0, 4, 8, 12))
+    for again in (second, third):
+        assert [m.clique for m in again] == [m.clique for m in first]
+    assert all(b.scale == pytest.approx(a.scale / 2, rel=1e-9) for a, b in zip(first, second, strict=True))
+    left = FAINT - sum((m.rho for m in [*first, *second]), Fraction(0))
+    assert float(sum(m.rho for m in third)) == pytest.approx(0.9 * float(left), rel=1e-9)  # α of what was left
+    assert [m.clique for m in rest] == [r.clique for r in outcome.rounds]
+    assert outcome.rounds[-1].final
+    assert sum(charge.rho for charge in outcome.charges) == pytest.approx(float(FAINT), rel=1e-9)
+    assert sum((charge.rho for charge in outcome.charges), Fraction(0)) <= FAINT
+
+
+@pytest.mark.parametrize(
+    ("rho", "options"), [(1, {}), (FAINT, {"adaptive": False}), (FAINT, {"initial": "uniform"})], ids=str
+)
+def test_they_are_measured_once_where_that_is_enough(make_door: MakeDoor, rho: Fraction, options: dict[str, object]) -> None:
+    """Also where each is uniform, so that nothing stands out: what matters is how much noise there is for the rows."""
+    codes = np.random.default_rng(0).integers(0, SMALL.sizes, (3000, len(SMALL)))
+    outcome = mechanism("aim", **options).run(make_door(rho=rho, codes=codes), TWO_WAY)
+    assert len(outcome.measurements) - len(outcome.rounds) == (1 if "initial" in options else 4)
+
+
+def test_one_huge_attribute_does_not_take_the_budget_of_the_others(make_door: MakeDoor) -> None:
+    domain = Domain.of({"a": 2, "b": 3, "c": 4, "huge": 5000})
+    outcome = mechanism("aim").run(make_door(domain=domain, rows=2000, rho=1), Workload.all_kway(domain, 2))
+    assert sum(m.clique == ("a",) for m in outcome.measurements[:5]) == 1
+
+
 def test_annealing_follows_algorithm_3(make_door: MakeDoor) -> None:
     outcome = mechanism("aim").run(make_door(rho=2), TWO_WAY)
     assert len(outcome.rounds) > 2
@@ -300,14 +334,15 @@ def _budget(door: Door):  # type: ignore[no-untyped-def]
     return Budget.of(rho=door.filter.rho)
 
 
+@pytest.mark.parametrize("rho", [1, FAINT])
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
-def test_control_flow_depends_on_the_table_only_through_answers(make_door: MakeDoor, name: str) -> None:
+def test_control_flow_depends_on_the_table_only_through_answers(make_door: MakeDoor, name: str, rho: Fraction) -> None:
     """With the answers frozen there is no table at all, and every question and event comes out the same."""
 
     def timeless(events: list[Event]) -> list[Event]:
         return [replace(e, seconds=0.0) if hasattr(e, "seconds") else e for e in events]
 
-    door = make_door(rho=1)
+    door = make_door(rho=rho)
     told: list[Event] = []
     outcome = mechanism(name).run(door, TWO_WAY, on_event=told.append)
     again: list[Event] = []

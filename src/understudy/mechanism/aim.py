@@ -5,8 +5,9 @@ Sees no counts: the lines that need the table go through the door, and each says
 Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
 the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
-uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a small share of the budget is kept
-for a last look at how far the finished model is from the table, which bounds rest on.
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); one-way marginals that all drown in the
+noise are measured again before anything larger; a small share of the budget is kept for a last look at how far the
+finished model is from the table, which bounds rest on.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ from understudy.model import CELL_BYTES, Model
 from understudy.privacy import epsilon_for
 from understudy.workload import Workload
 
+FARTHEST = 2.0
+"""The largest L1 distance between two marginals as shares."""
+DROWNED = FARTHEST / 3
+"""One-way marginals farther from the truth than this, on average, are no ground to choose others on."""
 CHECKED_AT_ONCE = 4
 """The marginals that the finished model is checked on take at most so many times its capacity."""
 
@@ -62,7 +67,7 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
     session.hold_back(config.kept)
     step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with session.running():
-        model = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
+        model, step = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
         pace = _Pace(session, config)
         ended: Literal["budget", "time"] = "budget"
         step = next_step(session, config, step)
@@ -114,12 +119,32 @@ def play_round(session: Session, config: AimConfig, step: Step, limit: int, mode
     ), after
 
 
-def initialise(session: Session, config: AimConfig, step: Step) -> Model:
-    """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows)."""
-    scale = config.scale_for(step.measure, session.door.unit)
-    for clique in _initial_cliques(session.workload, config):
-        session.measure(clique, scale=scale, noise=config.noise, round_index=0)
-    return session.estimate(0)
+def initialise(session: Session, config: AimConfig, step: Step) -> tuple[Model, Step]:
+    """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows).
+
+    Not in the paper: while they drown in the noise, they are measured again with less of it, as Algorithm 3 would, for
+    choices that rest on them would be blind. Costs 1/(2σ²) for each once more, at most α of what is left.
+    """
+    cliques = _initial_cliques(session.workload, config)
+    while True:
+        scale = config.scale_for(step.measure, session.door.unit)
+        for clique in cliques:
+            session.measure(clique, scale=scale, noise=config.noise, round_index=0)
+        model = session.estimate(0)
+        clearer = step.annealed(config.share * session.remaining / len(cliques))
+        if clearer.measure <= step.measure or not _drowned(session, config, model, scale):
+            return model, step
+        step = clearer
+
+
+def _drowned(session: Session, config: AimConfig, model: Model, scale: float) -> bool:
+    """Whether noise takes too much of the one-way marginals as shares: their distance to the true ones, expected of it."""
+    if not config.adaptive or config.initial == "uniform":
+        return False
+    rows = session.noted(f"rows after {len(session.measurements)} measurements", lambda: model.total)
+    noise = expected_noise(config, scale) / max(rows, 1.0)
+    distances = [min(noise * session.domain.cells((a,)), FARTHEST) for a in session.workload.attributes]
+    return sum(distances) > DROWNED * len(distances)
 
 
 def initial_step(session: Session, config: AimConfig) -> Step:

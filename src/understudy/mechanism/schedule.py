@@ -23,9 +23,10 @@ class Step:
         """What the round costs."""
         return self.select + self.measure
 
-    def annealed(self) -> Step:
-        """Algorithm 3, lines 2–3: twice the ε and half the σ cost four times as much."""
-        return Step(4 * self.select, 4 * self.measure)
+    def annealed(self, most: Fraction | None = None) -> Step:
+        """Algorithm 3, lines 2–3: twice the ε and half the σ cost four times as much; measuring at ``most`` so much."""
+        times = Fraction(4) if most is None else min(Fraction(4), most / self.measure)
+        return Step(times * self.select, times * self.measure)
 
     def within(self, remaining: Fraction, alpha: Fraction) -> Step:
         """Algorithm 3, lines 8–11: when two such rounds do not fit any more, spend all that is left in one.

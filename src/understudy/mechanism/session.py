@@ -120,7 +120,8 @@ class Session:
         last = {clique: r.index for r in self.rounds for clique in r.candidates}
         needed = {*last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
-        self._let_go({index - 1 for index in needed})
+        first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
+        self._let_go({first + index - 1 for index in needed})
 
     def _let_go(self, needed: set[int]) -> None:
         """Tell the log which models are needed no more; the last one always is."""
