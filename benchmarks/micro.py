@@ -141,15 +141,26 @@ def shown(now: Cases, verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines)
 
 
+def kept(stored: Mapping[str, Any], now: Cases, stamp: Mapping[str, Any], *, part: bool) -> dict[str, Any]:
+    """The new baseline, each case with when and on what code it was measured; of a part, the other cases stay."""
+    older = {"when": stored.get("when"), "commit": stored.get("versions", {}).get("commit")}
+    newer = {"when": stamp["when"], "commit": stamp["versions"]["commit"]}
+    before = {name: {**older, **case} for name, case in stored.get("cases", {}).items()} if part else {}
+    return {**stamp, "cases": before | {name: {**case, **newer} for name, case in now.items()}}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", action="store_true", help="keep what is measured as the new baseline")
+    parser.add_argument(
+        "--store", action="store_true", help="keep what is measured as the new baseline; with --only, of those alone"
+    )
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", default="", help="only cases whose name has this in it")
     arguments = parser.parse_args()
     jobs = {name: prepare() for name, prepare in cases() if arguments.only in name}
     timings, calibration = prepared(jobs), Timing()
-    baseline: Cases = json.loads(BASELINE.read_text())["cases"] if BASELINE.exists() else {}
+    stored: dict[str, Any] = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
+    baseline: Cases = stored.get("cases", {})
     measure(jobs, arguments.repeats, timings, calibration)
     suspects = {verdict.name for verdict in judged(described(timings, calibration), baseline) if verdict.slower}
     measure({name: job for name, job in jobs.items() if name in suspects}, 2 * arguments.repeats, timings, calibration)
@@ -158,7 +169,8 @@ def main() -> int:
     print(shown(now, verdicts))
     if arguments.store:
         stamp = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": provenance.machine()}
-        BASELINE.write_text(json.dumps(stamp | {"versions": provenance.versions(), "cases": now}, indent=1) + "\n")
+        stamp |= {"versions": provenance.versions()}
+        BASELINE.write_text(json.dumps(kept(stored, now, stamp, part=bool(arguments.only)), indent=1) + "\n")
         return 0
     gone = sorted(set(baseline) - set(now)) if not arguments.only else []
     print(f"not run here: {', '.join(gone)}" if gone else "", end="\n" if gone else "")

@@ -44,16 +44,20 @@ def done_beside(plan: Plan, folder: Path, seed: int) -> set[str]:
 
 
 def set_aside(path: Path, cells: list[Cell]) -> Path | None:
-    """When every cell was run before, begin again and keep those results beside, to compare with."""
+    """When these are all the cells of the file, begin again and keep its results beside, to compare with.
+
+    A file that has other cells too stays where it is, and what lies beside already is not replaced by a part of it.
+    """
     before = path.with_suffix(".before.jsonl")
-    if path.exists() and {cell.key for cell in cells} <= store.latest(store.read(path)).keys():
+    known, kept = (store.latest(store.read(file)).keys() for file in (path, before))
+    if path.exists() and {cell.key for cell in cells} == known and kept <= known:
         path.replace(before)
     return before if before.exists() else None
 
 
 def set_up_peers(cells: list[Cell], path: Path, settings: Settings) -> None:
     """Make the environments that the missing cells need; a peer that does not install is shown so, with the reason."""
-    wanted = missing(cells, store.read(path), settings.retry)
+    wanted = missing(cells, store.read(path), settings.seed, settings.retry)
     for peer in dict.fromkeys(cell.mechanism.split("/")[0] for cell in wanted if cell.is_peer):
         environment = environments.ensure(peer)
         print(f"{peer}: {environment.message or 'installed'}", flush=True)
@@ -77,7 +81,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--retry", action="store_true", help="run cells again that failed or took too long")
     parser.add_argument("--fresh", action="store_true", help="run all of them again; a later result counts")
     parser.add_argument("--give-up", action="store_true", help="leave alone what ran out of time in another trial")
-    parser.add_argument("--again", action="store_true", help="when all cells were run before, run them again and compare")
+    parser.add_argument(
+        "--again", action="store_true", help="when all cells of the file are asked for, run them again and compare"
+    )
     parser.add_argument("--file", type=Path, help="keep results here instead of in benchmarks/results")
     parser.add_argument("--dry", action="store_true", help="list the cells that would be run")
     return parser.parse_args()
@@ -96,8 +102,8 @@ def main() -> int:
         beside = done_beside(plan, RESULTS, arguments.seed)
         cells = [cell for cell in cells if cell.key not in beside]
     if arguments.dry:
-        done = store.latest(store.read(path))
-        print("\n".join(f"{'done' if cell.key in done else 'to do':6} {cell.key}" for cell in cells))
+        waiting = set(missing(cells, store.read(path), arguments.seed))
+        print("\n".join(f"{'to do' if cell in waiting else 'done':6} {cell.key}" for cell in cells))
         return 0
     before = set_aside(path, cells) if arguments.again else None
     limit = arguments.limit or plan.limit

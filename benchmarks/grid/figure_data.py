@@ -11,11 +11,11 @@ import numpy as np
 
 from grid.cells import ABLATIONS, CAPACITIES, ROUNDS
 from grid.paper import STATED, TRIPLES, combined_p, ratios, scientific
+from grid.plans import COMPARED
 from grid.results import Results
 from grid.significance import geometric_mean
 
 METRICS = {"l1": "L1", "l2": "L2", "max": "largest"}
-DRAWN = ("aim", "mwem", "independent", "gaussian")
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,13 @@ def available(results: Results) -> dict[str, Figure]:
 
 def _curve(results: Results, dataset: str, workload: str, mechanism: str, *path: str) -> list[list[float]]:
     """[ε, mean, least, most] by ε."""
-    rows = []
-    for setting in results.settings(mechanism):
-        trials = results.trials(setting, mechanism, *path) if setting[:2] == (dataset, workload) else []
-        if trials:
-            rows.append([setting[2], float(np.mean(trials)), min(trials), max(trials)])
-    return sorted(rows)
+    settings = [s for s in results.settings(mechanism) if s[:2] == (dataset, workload)]
+    known = [(s[2], results.trials(s, mechanism, *path)) for s in settings]
+    return _spread([(epsilon, trials) for epsilon, trials in known if trials])
+
+
+def _spread(points: list[tuple[float, list[float]]]) -> list[list[float]]:
+    return sorted([x, float(np.mean(trials)), min(trials), max(trials)] for x, trials in points)
 
 
 def _panels(results: Results, workload: str, mechanisms: tuple[str, ...], *path: str) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def _panels(results: Results, workload: str, mechanisms: tuple[str, ...], *path:
 
 
 def _errors(results: Results, workload: str, metric: str) -> Figure | None:
-    panels = _panels(results, workload, DRAWN, "error", metric)
+    panels = _panels(results, workload, COMPARED, "error", metric)
     title = f"Workload error ({METRICS[metric]}) against ε, {workload}"
     caption = f"{title}. Mean, least and most of the trials."
     return (
@@ -84,11 +85,22 @@ def _runtime(results: Results) -> Figure | None:
 def _subsampling(results: Results) -> Figure | None:
     panels: dict[str, Any] = {}
     for workload in TRIPLES:
-        found = _panels(results, workload, ("aim",), "subsampling")
-        if found:
-            panels[workload] = {d: curves["aim"] for d, curves in found.items()}
+        tables = dict.fromkeys(s[0] for s in results.settings("aim") if s[1] == workload)
+        curves = {dataset: _fractions(results, dataset, workload) for dataset in tables}
+        long = {dataset: curve for dataset, curve in curves.items() if len(curve) > 1}
+        if long:
+            panels[workload] = long
     title = "Share of the real rows that would do as well as AIM, against ε"
-    return Figure("curves", title, f"{title}.", {"panels": panels, "y": "fraction of the rows"}) if panels else None
+    caption = f"{title}. A trial that did better than any sample would is drawn at the top of its curve, at 1 or above."
+    return Figure("curves", title, caption, {"panels": panels, "y": "fraction of the rows"}) if panels else None
+
+
+def _fractions(results: Results, dataset: str, workload: str) -> list[list[float]]:
+    """As a curve, with the infinite ones at its top."""
+    settings = [s for s in results.settings("aim") if s[:2] == (dataset, workload)]
+    known = [(s[2], results.fractions(s, "aim")) for s in settings]
+    top = max([1.0, *(f for _, trials in known for f in trials if np.isfinite(f))])
+    return _spread([(epsilon, [min(f, top) for f in trials]) for epsilon, trials in known])
 
 
 def _ablations(results: Results) -> Figure | None:

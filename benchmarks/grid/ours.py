@@ -60,12 +60,12 @@ def compared(
     real = table.source.count(workload.cliques)
     if records is None or outcome.model is None:
         error = errors(workload, real, [outcome.answers[clique] for clique in workload.cliques])
-        return {"error": error, "answers_only": True, "subsampling": _fraction(workload, real, error["l1"])}
+        return {"error": error, "answers_only": True, "subsampling": fraction(workload, real, error["l1"])}
     made = MemorySource.of_codes(records, table.domain)
     error = errors(workload, real, made.count(workload.cliques))
     found: Result = {"error": error, "rows": len(records)}
     found["model_error"] = errors(workload, real, outcome.model.marginals(workload.cliques))
-    found["subsampling"] = _fraction(workload, real, error["l1"])
+    found["subsampling"] = fraction(workload, real, error["l1"])
     if zeros:
         found["forbidden"] = sum(len(z.cells) for z in zeros)
         counts = made.count([z.clique for z in zeros])
@@ -75,10 +75,10 @@ def compared(
     return found
 
 
-def _fraction(workload: Workload, real: list[NDArray[np.int64]], error: float) -> float | None:
+def fraction(workload: Workload, real: list[NDArray[np.int64]], error: float) -> float | None:
     """Share of the real rows that would do as well; None when no sample, however large, would."""
-    fraction = subsampling_fraction(workload, real, error).fraction
-    return fraction if np.isfinite(fraction) else None
+    share = subsampling_fraction(workload, real, error).fraction
+    return share if np.isfinite(share) else None
 
 
 def _bounds(table: Table, workload: Workload, outcome: Outcome, records: Codes, pairs: bool) -> Result:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from grid import figure_data, provenance_page, store
+from grid.cells import OURS
+from grid.page_below import ERRORS, below
 from grid.page_peers import peer_sections, worse_than_peers
 from grid.paper import Found, Row, rows
-from grid.results import Evidence, Results
+from grid.results import Evidence, Results, Setting
 from grid.summary import ending, table
 
 EXPLANATIONS = Path(__file__).with_name("explanations.toml")
@@ -21,14 +24,15 @@ Written by `make results` from the files in `benchmarks/results/`; nothing on th
 `make bench-quick` repeats the quick table, `make bench-grid` goes on with the whole plan, `make bench-peers` runs the peers,
 `make bench-micro` says what got slower.
 
-**Not private.** All runs here are seeded, so that they can be repeated, and compare with exact counts of public research
-tables. Error is the paper's Definition "Workload Error", of the synthetic table unless said; δ = 1e-9.
+**Not private.** Our runs are seeded, so that they can be repeated; of the peers' noise, see the notes below. All compare
+with exact counts of public research tables. Error is the paper's Definition "Workload Error", of the synthetic table unless
+said; δ = 1e-9.
 """
 
 
 def page(evidence: Evidence) -> str:
     """The whole page."""
-    parts = [HEAD, worse(evidence), paper_table(evidence.ours), grid_tables(evidence.ours), own_worse(evidence.ours)]
+    parts = [HEAD, worse(evidence), paper_table(evidence.everyone), grid_tables(evidence.ours), own_worse(evidence.ours)]
     parts += [quick(evidence.quick), *peer_sections(evidence), downstream(evidence), figures(evidence)]
     parts += [provenance_page.section(evidence)]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
@@ -36,47 +40,48 @@ def page(evidence: Evidence) -> str:
 
 def worse(evidence: Evidence) -> str:
     """Where ours is worse than the paper or a peer; the first thing to read."""
-    ours = evidence.ours
-    why = explanations()
-    lines = [
-        _worse_line(row, found, why.get(row.key, ""))
-        for row in rows()
-        if (found := row.ours(ours)) is not None and row.worse(found)
-    ]
+    results = evidence.everyone
+    known = [(row, found) for row in rows() if (found := row.ours(results)) is not None]
+    lines = [_worse_line(row, found, explanation(row.key)) for row, found in known if row.worse(found)]
     lines += worse_than_peers(evidence)
-    measured = sum(row.ours(ours) is not None for row in rows())
-    told = f"Of the {len(rows())} figures that the paper states in its text, {measured} were measured here."
+    told = f"{len(rows())} figures from the paper's text are in the table below; {len(known)} of them were measured here."
     if not lines:
         return f"## Where ours is worse\n\n{told} Nothing measured so far is worse than the paper or a peer."
     return f"## Where ours is worse\n\n{told}\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def _worse_line(row: Row, found: Found, why: str) -> str:
-    return f"{row.what}: ours {found}, the paper {row.said or f'{row.paper:g}'} ({found.over}). {why}".rstrip()
+    return f"{row.what}: ours {found}, the paper {row.stated} ({found.over}). {why}".rstrip()
 
 
 def explanations() -> dict[str, str]:
-    """By row; see the file itself."""
+    """By row, or by what the keys of several rows begin with; see the file itself."""
     return tomllib.loads(EXPLANATIONS.read_text(encoding="utf-8"))
+
+
+def explained_by(key: str) -> str | None:
+    """Which explanation is a row's: that of its key, or else of the longest part that it begins with, up to a hyphen."""
+    return max((known for known in explanations() if f"{key}-".startswith(f"{known}-")), key=len, default=None)
+
+
+def explanation(key: str) -> str:
+    """A row's; empty where there is none."""
+    known = explained_by(key)
+    return explanations()[known] if known else ""
 
 
 def paper_table(results: Results) -> str:
     """Every stated figure beside ours."""
-    why = explanations()
     lines = ["| figure | paper | ours | over | why it differs |", "|---|---:|---:|---|---|"]
     for row in rows():
         found = row.ours(results)
         shown = (str(found), found.over) if found else (row.absent, "")
         mark = " (worse)" if found and row.worse(found) else ""
-        stated = row.said or f"{row.paper:g}"
-        lines.append(f"| {row.what} | {stated} | {shown[0]}{mark} | {shown[1]} | {why.get(row.key, '')} |")
+        lines.append(f"| {row.what} | {row.stated} | {shown[0]}{mark} | {shown[1]} | {explanation(row.key)} |")
     note = (
         "Ratios are geometric means over settings, above 1 when the element helps. What is not measured yet is not claimed."
     )
     return f"## Figures that the paper states, beside ours\n\n{note}\n\n" + "\n".join(lines)
-
-
-MAIN = ("aim", "mwem", "independent", "gaussian", "gaussian+pgm")
 
 
 def grid_tables(results: Results) -> str:
@@ -85,21 +90,22 @@ def grid_tables(results: Results) -> str:
     for workload in dict.fromkeys(w for _, w, _, _ in results.groups):
         parts.append(f"### {workload}\n\n{_errors(results, workload)}")
     parts.append(f"### Cost of AIM\n\n{_cost(results)}")
+    parts.append(f"### Bounds of AIM\n\n{_bounds(results)}")
     refused = "\n".join(f"- {line}" for line in _refusals(results.lines))
     if refused:
         parts.append(f"### Cells without a result\n\n{refused}")
-    return "\n\n".join(parts) if len(parts) > 2 else ""
+    return "\n\n".join(parts) if len(parts) > 3 else ""
 
 
 def _errors(results: Results, workload: str) -> str:
-    known = [m for m in MAIN if any(key[1:3] == (workload, m) for key in results.groups)]
+    known = [m for m in OURS if any(key[1:3] == (workload, m) for key in results.groups)]
     lines = ["| table | ε | " + " | ".join(known) + " | trials |", "|---|---:|" + "---:|" * (len(known) + 1)]
     settings = dict.fromkeys((d, w, e) for d, w, m, e in results.groups if w == workload and m in known)
     order = list(dict.fromkeys(s[0] for s in settings))
     for setting in sorted(settings, key=lambda s: (order.index(s[0]), s[2])):
         cells = [_error(results, setting, name) for name in known]
-        counts = [len(results.trials(setting, name)) for name in known if results.trials(setting, name)]
-        spread = f"{min(counts)}" if min(counts, default=0) == max(counts, default=0) else f"{min(counts)} to {max(counts)}"
+        counts = [len(results.trials(setting, name)) for name in known if results.trials(setting, name)] or [0]
+        spread = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         lines.append(f"| {setting[0]} | {setting[2]:g} | " + " | ".join(cells) + f" | {spread} |")
     return "Mean error, with the least and the most of the trials. Gaussian gives answers, no table.\n\n" + "\n".join(lines)
 
@@ -112,13 +118,36 @@ def _error(results: Results, setting: tuple[str, str, float], name: str) -> str:
     return ending(lines[0]) if lines else ""
 
 
+def _in_order(results: Results) -> list[Setting]:
+    """Settings of AIM by table, workload and ε."""
+    tables, workloads = (list(dict.fromkeys(key[k] for key in results.groups)) for k in (0, 1))
+    return sorted(results.settings("aim"), key=lambda s: (tables.index(s[0]), workloads.index(s[1]), s[2]))
+
+
+def _bounds(results: Results) -> str:
+    lines = ["| table | workload | ε | supported | unsupported | bounds | exceeded | trials |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
+    for setting in _in_order(results):
+        exceeded = results.trials(setting, "aim", "bounds", "exceeded")
+        kinds = ("supported", "unsupported")
+        medians = [results.mean(setting, "aim", "bounds", "medians", kind) for kind in kinds]
+        counts = sum(sum(results.trials(setting, "aim", "bounds", "counts", kind)) for kind in kinds)
+        shown = " | ".join("" if median is None else f"{median:.2f}" for median in medians)
+        where = f"{setting[0]} | {setting[1]} | {setting[2]:g}"
+        lines.append(f"| {where} | {shown} | {counts:,.0f} | {sum(exceeded):.0f} | {len(exceeded)} |")
+    note = (
+        "The median over the marginals of the 95 % bound over the true error, as a mean over the trials; then the bounds of all "
+        "trials, and how many true errors are above theirs (5 % may be)."
+    )
+    return note + "\n\n" + "\n".join(lines)
+
+
 def _cost(results: Results) -> str:
     lines = ["| table | workload | ε | s | CPU, s | peak, MB | rounds | tree, MB | subsampling fraction | at once |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for (dataset, workload, mechanism, epsilon), found in results.groups.items():
-        setting = (dataset, workload, epsilon)
-        if mechanism != "aim" or not results.trials(setting, "aim"):
-            continue
+    for setting in _in_order(results):
+        dataset, workload, epsilon = setting
+        found = results.groups[dataset, workload, "aim", epsilon]
         mean = [results.mean(setting, "aim", key) for key in ("seconds", "cpu_seconds", "peak_mb", "rounds", "tree_mb")]
         shown = [f"{m:,.3g}" if m is not None and m < 1000 else f"{m or 0:,.0f}" for m in mean]
         fraction = results.fraction(setting, "aim")
@@ -150,17 +179,9 @@ def _progress(line: store.Line) -> str:
 
 def own_worse(results: Results) -> str:
     """Where a simpler mechanism of ours does better than AIM: not a comparison with anyone, but worth knowing."""
-    lines = []
-    for name in MAIN[1:]:
-        for setting in results.settings("aim", name):
-            ratio = results.ratio(setting, "aim", name)
-            if ratio > 1:
-                lines.append(
-                    f"- {setting[0]}, {setting[1]}, ε = {setting[2]:g}: AIM has {ratio:.2f} times the error of {name}"
-                )
-    if not lines:
-        return ""
-    return "## Where AIM does worse than a simpler mechanism of ours\n\n" + "\n".join(lines)
+    lines = "\n".join(f"- {line}" for line in below(results, OURS[1:], ERRORS))
+    note = "The Gaussian mechanism (gaussian) gives answers and no table."
+    return f"## Where AIM does worse than a simpler mechanism of ours\n\n{note}\n\n{lines}" if lines else ""
 
 
 def quick(results: Results) -> str:
@@ -181,9 +202,21 @@ def downstream(evidence: Evidence) -> str:
         lines.append(f"| {learner} | {measure} | " + " | ".join(cells) + " |")
     words = ", ".join(f"{name} {error:.4f}" for name, error in found["workload_error"].items())
     return (
-        f"## Train on synthetic, test on real\n\n`make bench-downstream`, {found['when']}: the adult census table as it "
+        f"## Train on synthetic, test on real\n\n`make bench-downstream`, {_run(found)}: the adult census table as it "
         f"comes, ε = 1. Workload error of the same synthetic tables: {words}.\n\n" + "\n".join(lines)
     )
+
+
+def _run(found: dict[str, Any]) -> str:
+    """When, for how long, on which code and machine: what of these is known."""
+    parts = [found["when"]]
+    if "seconds" in found:
+        parts.append(f"{found['seconds']:.0f} s")
+    if "commit" in found.get("versions", {}):
+        parts.append(f"commit {found['versions']['commit']}")
+    if "machine" in found:
+        parts.append(provenance_page.machine(found["machine"]))
+    return ", ".join(parts)
 
 
 def figures(evidence: Evidence) -> str:

@@ -7,22 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from grid.results import Evidence, Results, Setting
+from grid.page_below import MEASURES, below, unfinished
+from grid.results import LAUNCHER_MB, Evidence, Results, Setting
 from grid.store import Line
-
-MEASURES = {"error": ("error", "l1"), "time": ("seconds",), "memory": ("peak_mb",)}
+from peers import environments
 
 
 def worse_than_peers(evidence: Evidence) -> list[str]:
-    """Cells where a peer's error, time or memory is below that of our AIM in the same run."""
-    results, lines = evidence.peers, []
-    for name in peers(results):
-        for setting in results.settings(name, "aim"):
-            for measure, path in MEASURES.items():
-                theirs, ours = results.mean(setting, name, *path), results.mean(setting, "aim", *path)
-                if theirs is not None and ours is not None and theirs < ours:
-                    lines.append(f"{_where(setting)}: {measure} of AIM {ours:.4g}, of {name} {theirs:.4g}{_unit(measure)}")
-    return lines
+    """Where a peer's error, time or memory is below that of our AIM in the same run, or only the peer finished."""
+    names = peers(evidence.peers)
+    return [*below(evidence.peers, names, MEASURES), *unfinished(evidence.peers, names)]
 
 
 def peers(results: Results) -> list[str]:
@@ -37,14 +31,17 @@ def peer_sections(evidence: Evidence) -> Iterator[str]:
         return
     lines = ["| table | ε | mechanism | error | s | peak, MB | finished | ours, AIM: error; s; MB |"]
     lines.append("|---|---:|---|---:|---:|---:|---:|---|")
-    for (dataset, workload, mechanism, epsilon), found in results.groups.items():
+    tables = list(dict.fromkeys(dataset for dataset, *_ in results.groups))
+    for key in sorted(results.groups, key=lambda key: (tables.index(key[0]), key[3], key[2])):
+        dataset, workload, mechanism, epsilon = key
         if "/" in mechanism:
-            setting = (dataset, workload, epsilon)
+            setting, found = (dataset, workload, epsilon), results.groups[key]
             lines.append(f"| {dataset} | {epsilon:g} | {mechanism} | {_cells(results, setting, mechanism, found)} |")
     yield (
         "## Peers\n\n`make bench-peers`: each library in an environment of its own, the same table, ε, δ and workload; its "
-        "synthetic codes are compared by the same code as ours. Time and memory of a peer are those of its process.\n\n"
-        + "\n".join(lines)
+        "synthetic codes are compared by the same code as ours. Time counts from after its imports and the reading of the "
+        f"table, as ours does; memory is the peak of its process. {_unknown(results)}Versions: {_pinned()}; all that they "
+        "stand on is pinned in `benchmarks/peers/pins`.\n\n" + "\n".join(lines)
     )
     notes = "\n".join(f"- {line}" for line in _notes(results))
     if notes:
@@ -56,6 +53,20 @@ def peer_sections(evidence: Evidence) -> Iterator[str]:
         yield "### Peers that failed or did not finish\n\n" + "\n".join(f"- {line}" for line in endings)
 
 
+def _unknown(results: Results) -> str:
+    """A sentence where the memory of a finished cell is not known exactly."""
+    if not any(results.memory_at_most((d, w, e), m) for d, w, m, e in results.groups):
+        return ""
+    return (
+        f"Where an older result says less than {LAUNCHER_MB:.0f} MB, that may be the peak of the process that started it: "
+        "it is then marked ≤, and compared as it is. "
+    )
+
+
+def _pinned() -> str:
+    return ", ".join(f"{peer.distribution} {peer.version}" for peer in environments.PEERS.values())
+
+
 def _notes(results: Results) -> list[str]:
     """What the peers' scripts say of how they differ, each once."""
     done = [line for line in results.lines if "/" in line["mechanism"] and line["status"] == "done"]
@@ -64,30 +75,33 @@ def _notes(results: Results) -> list[str]:
 
 def _cells(results: Results, setting: Setting, name: str, found: list[Line]) -> str:
     done = results.trials(setting, name)
-    ours = [results.mean(setting, "aim", *path) for path in MEASURES.values()]
-    beside = "; ".join(_short(value) for value in ours) if ours[0] is not None else "not run"
+    ours = [_short(MEASURES[m](results, setting, "aim")) for m in ("error (L1)", "time", "memory")]
+    beside = "; ".join(ours) if results.trials(setting, "aim") else "not run"
     if not done:
         return f"{found[0]['status']} | | | 0 of {len(found)} | {beside}"
-    used = [_short(results.mean(setting, name, *MEASURES[m])) for m in ("time", "memory")]
+    used = [_short(MEASURES[m](results, setting, name)) for m in ("time", "memory")]
+    used[1] = f"≤ {used[1]}" if results.memory_at_most(setting, name) else used[1]
     return f"{np.mean(done):.4f} | {' | '.join(used)} | {len(done)} of {len(found)} | {beside}"
 
 
-def _short(value: float | None) -> str:
+def _short(trials: list[float]) -> str:
+    """Their mean; empty where there is none."""
+    value = np.mean(trials) if trials else None
     return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _ending(line: Line) -> str:
     progress: dict[str, Any] = line.get("progress") or {}
-    known = {"rounds": "round {}", "seconds": "{} s", "peak_mb": "{} MB"}
-    got = ", ".join(words.format(progress[key]) for key, words in known.items() if key in progress)
+    known = {"rounds": "round {}", "seconds": "{} s"}
+    reached = [words.format(progress[key]) for key, words in known.items() if key in progress]
+    got = ", ".join([*reached, *_peak(progress)])
     far = f"; got to {got}" if got else ""
     where = f"{line['dataset']}, ε = {line['epsilon']:g}, trial {line['trial']}"
     return f"{line['mechanism']}, {where}: {line['message']}{far}"
 
 
-def _where(setting: Setting) -> str:
-    return f"{setting[0]}, {setting[1]}, ε = {setting[2]:g}"
-
-
-def _unit(measure: str) -> str:
-    return {"error": "", "time": " s", "memory": " MB"}[measure]
+def _peak(progress: dict[str, Any]) -> list[str]:
+    own, older = progress.get("own_peak_mb"), progress.get("peak_mb")
+    if own is None and older is None:
+        return []
+    return [f"{own} MB" if own is not None else f"{'≤ ' * (older < LAUNCHER_MB)}{older} MB"]

@@ -5,16 +5,13 @@ Sees a public research table. The script runs in the peer's own environment, whi
 
 from __future__ import annotations
 
-import resource
 from typing import Any
 
-import numpy as np
-
 from grid.cells import DELTA, Cell
+from grid.ours import fraction
 from peers.launch import Ended, run_cell
 from reference_sets import ROOT
 from tables import Codes, Table, errors
-from understudy.metrics import subsampling_fraction
 from understudy.source import MemorySource
 
 
@@ -36,16 +33,15 @@ def run(cell: Cell, seed: int, limit: float) -> dict[str, Any]:
     )
     found = {"status": ended.status, "message": ended.message.replace(str(ROOT), "."), "progress": ended.progress or None}
     if ended.codes is None:
-        return found | {"result": {"process_seconds": ended.wall_seconds}}
-    return found | {"result": _used(ended) | compared(table, cell.workload, ended.codes)}
+        return found | {"result": used(ended)}
+    return found | {"result": used(ended) | compared(table, cell.workload, ended.codes)}
 
 
-def _used(ended: Ended) -> dict[str, Any]:
-    """Time and memory: the library's own, and those of its process with imports and all."""
-    process = resource.getrusage(resource.RUSAGE_CHILDREN)
-    kept = ("seconds", "compile_seconds", "peak_mb", "rounds", "library", "version", "notes")
+def used(ended: Ended) -> dict[str, Any]:
+    """Time and memory: the library's own, where it ended well, and the time of its process with imports and all."""
+    kept = ("seconds", "compile_seconds", "peak_mb", "own_peak_mb", "rounds", "library", "version", "notes")
     found = {key: ended.report[key] for key in kept if key in ended.report}
-    return found | {"process_seconds": ended.wall_seconds, "cpu_seconds": process.ru_utime + process.ru_stime}
+    return found | {"process_seconds": ended.wall_seconds, "cpu_seconds": ended.cpu_seconds}
 
 
 def compared(table: Table, workload_name: str, codes: Codes) -> dict[str, Any]:
@@ -53,5 +49,4 @@ def compared(table: Table, workload_name: str, codes: Codes) -> dict[str, Any]:
     workload = table.workload(workload_name)
     real = table.source.count(workload.cliques)
     error = errors(workload, real, MemorySource.of_codes(codes, table.domain).count(workload.cliques))
-    fraction = subsampling_fraction(workload, real, error["l1"]).fraction
-    return {"error": error, "rows": len(codes), "subsampling": fraction if np.isfinite(fraction) else None}
+    return {"error": error, "rows": len(codes), "subsampling": fraction(workload, real, error["l1"])}

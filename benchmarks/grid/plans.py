@@ -103,7 +103,7 @@ class Plan:
     file: str = "grid.jsonl"
     limit: float = 1800.0
     beside: str | None = "quick.jsonl"
-    """Another file of results: a cell that is done there has the same seed, and so the same error, and is not run again."""
+    """Another file of results: a cell that is done there with the same seed is not run again."""
 
     @property
     def cells(self) -> list[Cell]:

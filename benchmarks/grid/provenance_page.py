@@ -22,30 +22,33 @@ def section(evidence: Evidence) -> str:
 
 def _runs(files: dict[str, Results]) -> str:
     rows = [
-        "| file | cells | first begun | last begun | compute, hours | at once | seeds from |",
-        "|---|---:|---|---|---:|---:|---:|",
+        "| file | cells | first begun | last begun | compute, hours | at once | cores | seeds from |",
+        "|---|---:|---|---|---:|---:|---:|---:|",
     ]
     for name, results in files.items():
         if results.lines:
             begun = sorted(line["started"] for line in results.lines)
             hours = sum(line["seconds"] for line in results.lines) / 3600
             jobs, seeds = (_several(line[key] for line in results.lines) for key in ("jobs", "base_seed"))
-            rows.append(f"| {name} | {len(results.lines)} | {begun[0]} | {begun[-1]} | {hours:.2f} | {jobs} | {seeds} |")
+            cores = _several(sorted(line["machine"]["cores"] for line in results.lines))
+            count = len(results.lines)
+            rows.append(f"| {name} | {count} | {begun[0]} | {begun[-1]} | {hours:.2f} | {jobs} | {cores} | {seeds} |")
     return "\n".join(rows)
 
 
 def _machines(lines: list[Line]) -> str:
-    kinds = dict.fromkeys(_machine(line["machine"]) for line in lines)
+    kinds = dict.fromkeys(machine(line["machine"]) for line in lines)
     return "Machine: " + "; ".join(kinds) + "."
 
 
-def _machine(m: dict[str, Any]) -> str:
+def machine(m: dict[str, Any]) -> str:
+    """A machine in words."""
     return f"{m['cores']} core{'s' * (m['cores'] != 1)}, {m['cpu']}, {m['memory_gb']:g} GB, {m['system']}"
 
 
 def _versions(lines: list[Line]) -> str:
     names = dict.fromkeys(name for line in lines for name in line["versions"])
-    words = [f"{name} {_several(line['versions'].get(name, 'absent') for line in lines)}" for name in names]
+    words = [f"{name} {_several(line['versions'][name] for line in lines if name in line['versions'])}" for name in names]
     return "Versions: " + "; ".join(words) + ". A commit with + had changes in `src` that were not committed."
 
 
@@ -56,7 +59,8 @@ def _several(values: Iterable[object]) -> str:
 def _plans(files: dict[str, Results]) -> str:
     rows = ["| plan | what | cells | done | failed or refused | over time | not run |", "|---|---|---:|---:|---:|---:|---:|"]
     for plan in PLANS.values():
-        known = {line["cell"]: line["status"] for line in files[plan.file].lines}
+        beside = files[plan.beside].lines if plan.beside else []
+        known = {line["cell"]: line["status"] for line in [*beside, *files[plan.file].lines]}
         endings = [known.get(cell.key) for cell in plan.cells]
         done, late, absent = (endings.count(kind) for kind in ("done", "timeout", None))
         failed = len(endings) - done - late - absent

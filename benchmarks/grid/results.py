@@ -15,6 +15,8 @@ from grid.summary import groups, values
 
 Setting = tuple[str, str, float]
 """A table, a workload, an ε."""
+LAUNCHER_MB = 300.0
+"""More than the process had that starts the peers: an older line's peak below this may be that process's."""
 
 
 class Results:
@@ -49,12 +51,25 @@ class Results:
         found = self.trials(setting, mechanism, *path)
         return float(np.mean(found)) if found else None
 
-    def fraction(self, setting: Setting, mechanism: str) -> float | None:
-        """The mean subsampling fraction; infinite where a trial did better than any sample would."""
-        if not self.trials(setting, mechanism):
-            return None
+    def fractions(self, setting: Setting, mechanism: str) -> list[float]:
+        """The subsampling fraction of each trial; infinite where it did better than any sample would."""
         known = self.trials(setting, mechanism, "subsampling")
-        return float(np.mean(known)) if len(known) == len(self.trials(setting, mechanism)) else np.inf
+        return known + [np.inf] * (len(self.trials(setting, mechanism)) - len(known))
+
+    def fraction(self, setting: Setting, mechanism: str) -> float | None:
+        """Its mean, where there is any."""
+        found = self.fractions(setting, mechanism)
+        return float(np.mean(found)) if found else None
+
+    def memory(self, setting: Setting, mechanism: str) -> list[float]:
+        """Peaks of the trials, in MB."""
+        return self.trials(setting, mechanism, "own_peak_mb") or self.trials(setting, mechanism, "peak_mb")
+
+    def memory_at_most(self, setting: Setting, mechanism: str) -> bool:
+        """Whether they only say how much at most: older lines of a peer may have the peak of its launcher instead."""
+        if "/" not in mechanism or self.trials(setting, mechanism, "own_peak_mb"):
+            return False
+        return min(self.trials(setting, mechanism, "peak_mb"), default=LAUNCHER_MB) < LAUNCHER_MB
 
     def ratio(self, setting: Setting, above: str, below: str, *path: str) -> float:
         """The mean of ``above`` over that of ``below``, in a setting that both have."""
@@ -82,9 +97,14 @@ class Evidence:
 
     @property
     def ours(self) -> Results:
-        """Every cell of ours, whichever plan ran it: a cell has the same seed, and so the same error, in all of them."""
+        """Every cell of ours, whichever plan ran it: with the same seed and code its error is the same in all of them."""
         lines: Sequence[store.Line] = [*self.peers.lines, *self.quick.lines, *self.grid.lines]
         return Results(line for line in lines if "/" not in line["mechanism"])
+
+    @property
+    def everyone(self) -> Results:
+        """Ours, and the peers' after them."""
+        return Results([*self.ours.lines, *(line for line in self.peers.lines if "/" in line["mechanism"])])
 
 
 def _json(path: Path) -> dict[str, Any] | None:

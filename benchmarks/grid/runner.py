@@ -23,6 +23,7 @@ from typing import IO, Any, Literal
 
 from grid import provenance, store
 from grid.cells import Cell
+from peers import environments
 from reference_sets import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "run_cell.py"
@@ -54,28 +55,34 @@ def run(cells: Sequence[Cell], path: Path, settings: Settings, heard: Heard) -> 
     """Run the cells that ``path`` has no result of; return how many are still missing."""
     with store.appending(path) as file:
         lines = store.read(path)
-        waiting = deque(missing(cells, lines, settings.retry))
+        waiting = deque(missing(cells, lines, settings.seed, settings.retry))
         with tempfile.TemporaryDirectory(prefix="grid-") as folder, _stoppable():
             _work(waiting, _Desk(Path(folder), file, settings, heard, hopeless=lines if settings.retry == "none" else ()))
-    return len(missing(cells, store.read(path)))
+    return len(missing(cells, store.read(path), settings.seed))
 
 
 def refuse(cells: Sequence[Cell], path: Path, settings: Settings, message: str) -> None:
     """Book cells that cannot be run at all, such as those of a peer that does not install."""
     with store.appending(path) as file:
-        for cell in missing(cells, store.read(path), settings.retry):
+        for cell in missing(cells, store.read(path), settings.seed, settings.retry):
             started = datetime.now(UTC).isoformat(timespec="seconds")
             ended = {"seconds": 0.0, "status": "failed", "message": message, "result": {}, "progress": None}
-            store.append(file, _stamp(cell, started, provenance.versions(), settings) | ended)
+            store.append(file, _stamp(cell, started, versions(cell), settings) | ended)
 
 
-def missing(cells: Sequence[Cell], lines: list[store.Line], retry: Retry = "none") -> list[Cell]:
-    """The cells without a result; with ``retry``, those that did not end well, or all, count as without one."""
+def missing(cells: Sequence[Cell], lines: list[store.Line], seed: int, retry: Retry = "none") -> list[Cell]:
+    """The cells whose last result is not of this seed; with ``retry``, also those that did not end well, or all."""
     if retry == "all":
         return list(cells)
-    known = store.latest(lines)
+    known = {key: line for key, line in store.latest(lines).items() if line["base_seed"] == seed}
     settled = {key for key, line in known.items() if retry == "none" or line["status"] == "done"}
     return [cell for cell in cells if cell.key not in settled]
+
+
+def versions(cell: Cell) -> dict[str, str]:
+    """Versions of what a cell runs on; of a peer's also the library itself, however the cell ends."""
+    peer = environments.PEERS.get(cell.mechanism.partition("/")[0]) if cell.is_peer else None
+    return provenance.versions() | ({"peer": f"{peer.distribution} {peer.version}"} if peer else {})
 
 
 @dataclass
@@ -131,7 +138,7 @@ class _Desk:
                 start_new_session=True,
             )
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.flights.append(_Flight(cell, process, scratch, slot, started, time.monotonic(), provenance.versions()))
+        self.flights.append(_Flight(cell, process, scratch, slot, started, time.monotonic(), versions(cell)))
 
     def look(self) -> None:
         """Book the flights that have ended, and stop those that are past their limit."""

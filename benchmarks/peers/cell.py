@@ -124,8 +124,19 @@ def _delta_of(rho: float, epsilon: float) -> float:
 
 
 def peak_mb() -> float:
-    """Return the largest resident size so far: this process, or a child of its own if that was larger."""
-    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    """Return the largest resident size so far: this process, or a child of its own if that was larger.
+
+    Not ``ru_maxrss`` of the process itself, which begins at the peak of whatever started it. That of its children begins
+    at its own peak, and is 0 where it had none.
+    """
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
+    return max(int(line.split()[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+
+
+def memory() -> dict[str, float]:
+    """Return the peak as it is reported; ``peak_mb`` alone, in older results, has the launching process's as a floor."""
+    peak = round(peak_mb(), 1)
+    return {"peak_mb": peak, "own_peak_mb": peak}
 
 
 class Progress:
@@ -146,7 +157,7 @@ class Progress:
     def note(self, **what: Any) -> None:
         """Take note and write; ``rounds``, ``stage`` and ``message`` are the usual ones."""
         with self._lock:
-            self.state.update(what, seconds=round(time.perf_counter() - self.began, 2), peak_mb=round(peak_mb(), 1))
+            self.state.update(what, seconds=round(time.perf_counter() - self.began, 2), **memory())
             beside = self.path.with_suffix(".part")
             beside.write_text(json.dumps(self.state) + "\n")
             beside.replace(self.path)
@@ -242,7 +253,7 @@ def report_of(library: str, cell: Cell, progress: Progress, made: Made, compilin
         "seconds": time.perf_counter() - progress.began,
         "compile_seconds": compiling,
         "rounds": progress.state["rounds"],
-        "peak_mb": peak_mb(),
+        **memory(),
         "rows": len(made.codes),
         "python": platform.python_version(),
         "cores": os.cpu_count(),

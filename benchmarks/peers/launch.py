@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from peers import environments
@@ -32,17 +32,12 @@ class Ended:
 
     status: Status
     wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """Of the process and of those of its children that it waited for."""
     message: str = ""
     codes: NDArray[np.int32] | None = None
     report: dict[str, Any] = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-
-
-def load_table(datasets: Path, name: str) -> tuple[NDArray[np.int32], dict[str, int]]:
-    """Read a benchmark table of codes (``NAME.parquet`` with ``NAME-domain.json``), columns in the domain's order."""
-    domain: dict[str, int] = json.loads((datasets / f"{name}-domain.json").read_text())
-    table = pq.read_table(datasets / f"{name}.parquet").select(list(domain))
-    return np.stack([column.to_numpy().astype(np.int32) for column in table.columns], axis=1), domain
 
 
 def run_cell(
@@ -73,7 +68,7 @@ def run_cell(
 
 def run_command(command: list[str], folder: Path, limit: float) -> Ended:
     """Run a script that writes synthetic.npy, synthetic.json and progress.json into the folder; stop it at the limit."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), processor_seconds()
     with (folder / "errors.txt").open("w") as errors:
         process = subprocess.Popen(command, stdout=errors, stderr=errors, start_new_session=True)
         try:
@@ -84,14 +79,20 @@ def run_command(command: list[str], folder: Path, limit: float) -> Ended:
             stopped = process.poll() is None
             if stopped:
                 stop(process)
-    wall = time.perf_counter() - start
+    wall, cpu = time.perf_counter() - start, processor_seconds() - before
     progress = read_json(folder / "progress.json")
     if stopped:
-        return Ended("timeout", wall, reached(progress, limit), progress=progress)
+        return Ended("timeout", wall, cpu, reached(progress, limit), progress=progress)
     if process.returncode != 0:
-        return Ended("failed", wall, failure(folder, progress, process.returncode), progress=progress)
+        return Ended("failed", wall, cpu, failure(folder, progress, process.returncode), progress=progress)
     report = read_json(folder / "synthetic.json")
-    return Ended("done", wall, codes=np.load(folder / "synthetic.npy"), report=report, progress=progress)
+    return Ended("done", wall, cpu, codes=np.load(folder / "synthetic.npy"), report=report, progress=progress)
+
+
+def processor_seconds() -> float:
+    """Processor time of all children so far that have ended and were waited for."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

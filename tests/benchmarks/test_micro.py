@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.conftest import BENCHMARKS  # noqa: F401  (puts the benchmarks on the path)
-from micro import Timing, calibrate, described, judged, measure, prepared, shown
+from micro import Timing, calibrate, described, judged, kept, measure, prepared, shown
 from micro_cases import cases
 
 
@@ -31,6 +31,19 @@ def test_twice_the_work_is_found_by_measuring() -> None:
     found = described(timings, calibration)
     [verdict] = judged({"job": found["three times"]}, {"job": found["once"]})
     assert verdict.slower
+
+
+def test_a_baseline_of_some_cases_keeps_the_others_as_they_were() -> None:
+    stored = {"when": "then", "versions": {"commit": "old"}, "cases": {"a": case(1.0, 1.0), "b": case(1.0, 1.0)}}
+    stamp = {"when": "now", "versions": {"commit": "new"}}
+    part = kept(stored, {"b": case(2.0, 2.0)}, stamp, part=True)["cases"]
+    assert {name: (one["clock"], one["when"], one["commit"]) for name, one in part.items()} == {
+        "a": (1.0, "then", "old"),
+        "b": (2.0, "now", "new"),
+    }
+    again = kept(kept(stored, {"b": case(2.0, 2.0)}, stamp, part=True), {}, stamp | {"when": "later"}, part=True)["cases"]
+    assert again == part
+    assert kept(stored, {"b": case(2.0, 2.0)}, stamp, part=False)["cases"].keys() == {"b"}
 
 
 def test_every_hot_path_has_a_case() -> None:

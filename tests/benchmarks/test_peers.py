@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks.conftest import BENCHMARKS
+from grid.peer import used
 from peers import cell, environments, launch
 from understudy.privacy import Budget
 
@@ -82,6 +84,8 @@ def test_a_run_writes_codes_report_and_progress(tmp_path: Path) -> None:
     assert (report["version"], report["rows"], report["notes"]) == (np.__version__, 2, ["a note"])
     assert (report["rounds"], report["fits"]) == (1, 3)
     assert report["seconds"] > 0
+    assert report["own_peak_mb"] == report["peak_mb"] > 0
+    assert progress["own_peak_mb"] == progress["peak_mb"] > 0
     assert (progress["stage"], progress["rounds"], progress["message"]) == ("done", 1, "a line of the library")
 
 
@@ -101,6 +105,23 @@ def test_a_library_that_raises_leaves_its_message(tmp_path: Path) -> None:
 def test_codes_outside_the_domain_count_as_a_failure(tmp_path: Path) -> None:
     assert run_main(tmp_path, lambda given, progress: cell.Made(given.codes + 3, [])) == 1
     assert "go beyond" in json.loads((tmp_path / "progress.json").read_text())["message"]
+
+
+MEASURE = f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); from peers import cell; print(cell.peak_mb())"
+FAT = [sys.executable, "-c", "x = b'x' * 400_000_000"]
+
+
+def test_a_run_is_not_charged_with_the_memory_of_the_process_that_started_it() -> None:
+    ballast = np.ones(50_000_000)
+    done = subprocess.run([sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True)
+    assert ballast.nbytes == 400_000_000
+    assert 5 < float(done.stdout) < 200
+
+
+def test_a_run_is_charged_with_the_memory_of_its_own_children() -> None:
+    program = f"import subprocess; subprocess.run({FAT!r}, check=True); {MEASURE}"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert 380 < float(done.stdout) < 800
 
 
 def test_messages_carry_no_path_of_this_machine() -> None:
@@ -130,8 +151,11 @@ def test_a_run_past_its_limit_says_how_far_it_got(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
-    ended = run_script(tmp_path, "sys.exit(1)", stage="failed", message="ValueError: no")
+    ended = run_script(tmp_path, "sum(range(3_000_000)); sys.exit(1)", stage="failed", message="ValueError: no")
     assert (ended.status, ended.message) == ("failed", "ValueError: no")
+    spent = used(ended)
+    assert spent.keys() == {"process_seconds", "cpu_seconds"}
+    assert spent["cpu_seconds"] > 0.01
 
 
 def test_a_run_that_dies_says_how(tmp_path: Path) -> None:

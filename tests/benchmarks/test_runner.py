@@ -57,12 +57,19 @@ def test_a_line_says_all_that_it_should(tmp_path: Path) -> None:
 def test_cells_that_have_a_result_are_not_run_again_unless_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with store.appending(path) as file:
-        store.append(file, {"cell": QUICK.key, "status": "failed", "message": "of old"})
+        store.append(file, {"cell": QUICK.key, "base_seed": 0, "status": "failed", "message": "of old"})
     assert len(run([QUICK], path)) == 1
     lines = run([QUICK], path, retry="failed")
     assert [line["status"] for line in lines] == ["failed", "done"]
     assert len(run([QUICK], path, retry="failed")) == 2
     assert len(run([QUICK], path, retry="all")) == 3
+
+
+def test_a_result_of_another_seed_is_not_the_one_that_is_asked_for() -> None:
+    lines = [made("aim", 0.5, base_seed=0), made("mwem", 0.5, base_seed=1)]
+    cells = [Cell.parse(line["cell"]) for line in lines]
+    assert [[cell.mechanism for cell in runner.missing(cells, lines, seed)] for seed in (0, 1)] == [["mwem"], ["aim"]]
+    assert runner.missing(cells, [*lines, made("mwem", 0.5, base_seed=0)], 0) == []
 
 
 def test_what_fails_and_what_takes_too_long_is_booked(tmp_path: Path) -> None:
@@ -97,7 +104,7 @@ def test_a_stopped_run_loses_the_cell_in_flight_and_goes_on(tmp_path: Path, kind
         started.wait(300)
     assert [line["cell"] for line in store.read(path)] == [QUICK.key]
     _wait_until_gone(child)
-    assert [cell.key for cell in runner.missing(cells, store.read(path))] == [cells[1].key]
+    assert [cell.key for cell in runner.missing(cells, store.read(path), 0)] == [cells[1].key]
 
 
 def _wait_for_second(path: Path, started: subprocess.Popen[bytes]) -> int:
@@ -165,6 +172,12 @@ def test_a_peer_that_does_not_install_is_booked_with_the_reason(tmp_path: Path) 
     ] * 2
 
 
+def test_every_line_of_a_peer_names_its_library_and_version(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    runner.refuse([Cell("example", "all-2way", 1.0, 0, "mbi/aim"), QUICK], path, Settings(), "did not install")
+    assert [line["versions"].get("peer") for line in store.read(path)] == ["mbi 2.0.0", None]
+
+
 def test_a_finished_plan_is_run_again_beside_what_it_was(tmp_path: Path) -> None:
     path = tmp_path / "quick.jsonl"
     before, now = made("aim", 0.5), made("aim", 0.5)
@@ -174,6 +187,7 @@ def test_a_finished_plan_is_run_again_beside_what_it_was(tmp_path: Path) -> None
     cell = Cell.parse(before["cell"])
     other = Cell.parse(made("aim", 0.5, trial=1)["cell"])
     assert run_grid.set_aside(path, [cell, other]) is None  # not finished: go on with it
+    assert path.exists()
     aside = run_grid.set_aside(path, [cell])
     assert aside is not None
     assert not path.exists()
@@ -181,6 +195,22 @@ def test_a_finished_plan_is_run_again_beside_what_it_was(tmp_path: Path) -> None
     assert "1 of 1 cells have the same error; time is 1.50 times" in words
     now["result"] = now["result"] | {"error": {"l1": 0.5001}}
     assert "0 of 1" in summary.compared([now], store.latest(store.read(aside)))
+
+
+def test_only_a_whole_file_is_set_aside_and_never_over_more_than_it_has(tmp_path: Path) -> None:
+    path, lines = tmp_path / "quick.jsonl", [made("aim", 0.5, trial=trial) for trial in range(2)]
+    cells = [Cell.parse(line["cell"]) for line in lines]
+    with store.appending(path) as file:
+        for line in lines:
+            store.append(file, line)
+    assert run_grid.set_aside(path, cells[:1]) is None
+    assert len(store.read(path)) == 2
+    aside = run_grid.set_aside(path, cells)
+    assert aside is not None
+    with store.appending(path) as file:
+        store.append(file, lines[0])
+    assert run_grid.set_aside(path, cells[:1]) == aside  # to compare with; the part stays in its file
+    assert (len(store.read(path)), len(store.read(aside))) == (1, 2)
 
 
 def test_cells_are_chosen_by_word() -> None:
