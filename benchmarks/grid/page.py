@@ -136,8 +136,8 @@ def _bounds(results: Results) -> str:
         where = f"{setting[0]} | {setting[1]} | {setting[2]:g}"
         lines.append(f"| {where} | {shown} | {counts:,.0f} | {sum(exceeded):.0f} | {len(exceeded)} |")
     note = (
-        "The median over the marginals of the 95 % bound over the true error, as a mean over the trials; then the bounds of all "
-        "trials, and how many true errors are above theirs (5 % may be)."
+        "The median over the marginals of the 95 % bound over the true error, averaged over the trials; then the bounds "
+        "of all trials, and how many true errors are above theirs (5 % may be)."
     )
     return note + "\n\n" + "\n".join(lines)
 
