@@ -106,9 +106,9 @@ def _guarantee(record: Record, schema: Schema) -> dict[str, str]:
 
 
 def _making(record: Record) -> dict[str, str]:
-    privacy, table = record.privacy, record.table
+    privacy, table, rounds = record.privacy, record.table, len(record.rounds)
     return {
-        "Mechanism": f"{record.mechanism.name}: {len(record.rounds)} private choices by the exponential mechanism, "
+        "Mechanism": f"{record.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential mechanism, "
         f"{record.model.measured} noisy marginals ({_noise(record)}), then a graphical model fitted to these"
         f"{_checked(record)}",
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "

@@ -36,7 +36,8 @@ def as_html(record: Record, head: pa.Table) -> str:
 def _facts(record: Record) -> list[tuple[str, str]]:
     privacy, model = record.privacy, record.model
     promise = f"epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g} (zCDP rho = {privacy.rho.value:.6g})"
-    how = f"{record.mechanism.name}, {len(record.rounds)} rounds, {len(record.charges)} charges"
+    rounds = len(record.rounds)
+    how = f"{record.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(record.charges)} charges"
     shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds)
     spread = f", the median {shares[len(shares) // 2]:.0%} and the worst {shares[-1]:.0%} of the rows" if shares else ""
     return [
