@@ -57,10 +57,12 @@ class Piece:
 
     def arranged(self, scope: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the table, contiguous, with its axes in the order of ``scope``."""
-        if scope not in self._arranged:
-            self._arranged.clear()
-            self._arranged[scope] = np.ascontiguousarray(self.table.transpose([self.scope.index(i) for i in scope]))
-        return self._arranged[scope]
+        known = self._arranged.get(scope)
+        if known is None:
+            known = np.ascontiguousarray(self.table.transpose([self.scope.index(i) for i in scope]))
+            self._arranged.clear()  # another thread may want another order meanwhile: what it holds stays its own
+            self._arranged[scope] = known
+        return known
 
     def ordered(self) -> NDArray[np.float64]:
         """Return the table with its axes in domain order."""
