@@ -77,7 +77,8 @@ def paper_table(results: Results) -> str:
         found = row.ours(results)
         shown = (str(found), found.over) if found else (row.absent, "")
         mark = " (worse)" if found and row.worse(found) else ""
-        lines.append(f"| {row.what} | {row.stated} | {shown[0]}{mark} | {shown[1]} | {explanation(row.key)} |")
+        why = "" if found is None and row.absent == Row.absent else explanation(row.key)
+        lines.append(f"| {row.what} | {row.stated} | {shown[0]}{mark} | {shown[1]} | {why} |")
     note = (
         "Ratios are geometric means over settings, above 1 when the element helps. What is not measured yet is not claimed."
     )
