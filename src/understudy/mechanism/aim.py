@@ -5,7 +5,7 @@ Sees no counts: the lines that need the table go through the door, and each says
 Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
 the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
-uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); one-way marginals that all drown in the
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); one-way marginals that drown in the
 noise are measured again before anything larger; a small share of the budget is kept for a last look at how far the
 finished model is from the table, which bounds rest on.
 """
@@ -141,7 +141,7 @@ def _drowned(session: Session, config: AimConfig, model: Model, scale: float) ->
     """Whether noise takes too much of the one-way marginals as shares: their distance to the true ones, expected of it."""
     if not config.adaptive or config.initial == "uniform":
         return False
-    rows = session.noted(f"rows after {len(session.measurements)} measurements", lambda: model.total)
+    rows = session.noted(f"estimated rows after {len(session.measurements)} measurements", lambda: model.total)
     noise = expected_noise(config, scale) / max(rows, 1.0)
     distances = [min(noise * session.domain.cells((a,)), FARTHEST) for a in session.workload.attributes]
     return sum(distances) > DROWNED * len(distances)
