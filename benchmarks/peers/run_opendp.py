@@ -25,8 +25,8 @@ NOTES = [
     "half the budget goes to the one-way marginals first: its default",
 ]
 MST_NOTE = (
-    "MST's equal shares of ρ must not add up, rounded upwards, to more than their sum: the next ρ below for which they do "
-    "is given, 1e-13 of it less at most; with nine attributes there is none, and it refuses"
+    "MST refuses a budget whose equal shares add up, rounded upwards, to more than it: the next ρ below for which they do "
+    "not is given, 1e-13 of it less at most; with nine attributes there is none, and it refuses"
 )
 
 
