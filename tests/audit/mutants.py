@@ -14,8 +14,9 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from .catalogue import PRODUCT, Mutant
+from .kept import PRODUCT
 from .marks import ROOT
+from .mutant import Mutant
 
 LEDGER = "tests/ledger/test_promises.py::"
 

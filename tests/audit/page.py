@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .catalogue import Mutant
 from .marks import ROOT, Held, held
+from .mutant import Mutant
 from .mutants import mutants
 from .promises import NOT_MADE, PROMISES
 

@@ -29,6 +29,15 @@ PROMISES: dict[int, str] = {
     24: "The ledger shows tampering.",
     25: "What is saved holds released numbers only, and loading it runs no code.",
     26: "Sampling, querying and reporting never touch the table again; what compares with it is marked not private.",
+    27: "A value is encoded alone: no record changes how another is read.",
+    28: "A bad line, byte or cell costs only its own record.",
+    29: "Nothing is read before it is reserved.",
+    30: "Whatever ends a run, what it says was spent is what the ledger says.",
+    31: "No text of another library reaches a user.",
+    32: "A release that is not private says so in every file that can travel alone.",
+    33: "A run is resumed only with the table that it began with.",
+    34: "A released file carries nothing but what was released.",
+    35: "A run that does not fit in memory is refused before it spends.",
 }
 
 NOT_MADE: dict[int, str] = {

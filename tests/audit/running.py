@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import page
-from .catalogue import Mutant
 from .marks import ROOT, TESTS, files
+from .mutant import Mutant
 from .mutants import by_name
 from .mutants import mutants as kept
 from .plugin import MUTANT, RESULT

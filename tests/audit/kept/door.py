@@ -1,9 +1,8 @@
-"""The kept mutants of the product: each is a piece of a source file, what replaces it, and the tests that find it out."""
+"""The kept mutants of the privacy room and of what stands on it; those of the other rooms are beside this file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from audit.mutant import one
 
 DOOR, FILTER, SAMPLERS = "tests/privacy/test_door.py::", "tests/privacy/test_filter.py::", "tests/privacy/test_samplers.py::"
 SENSITIVITY, BUDGET = "tests/privacy/test_sensitivity.py::", "tests/privacy/test_budget.py::"
@@ -14,32 +13,8 @@ RANDOMNESS = "tests/audit/test_randomness.py::"
 APART = f"{CONTRACT}test_a_neighbour_cannot_be_told_apart"
 BYTES = f"{RELEASES}test_every_byte_of_a_release_is_the_same"
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """One lie. ``edits`` are (file under src/understudy, before, after); ``patch`` names a function instead."""
-
-    name: str
-    breaks: tuple[int, ...]
-    what: str
-    edits: tuple[tuple[str, str, str], ...]
-    caught_by: tuple[str, ...]
-    patch: str = ""
-
-
-def _one(
-    name: str,
-    breaks: int | tuple[int, ...],
-    what: str,
-    edit: tuple[str, str, str] | Sequence[tuple[str, str, str]],
-    *tests: str,
-) -> Mutant:
-    edits = (edit,) if isinstance(edit[0], str) else tuple(edit)
-    return Mutant(name, (breaks,) if isinstance(breaks, int) else breaks, what, edits, tests)  # type: ignore[arg-type]
-
-
-PRODUCT = [
-    _one(
+MUTANTS = [
+    one(
         "half-the-gaussian-noise",
         (1, 20),
         "Gaussian noise of half the scale that is paid for",
@@ -47,14 +22,14 @@ PRODUCT = [
         f"{SAMPLERS}test_noise_is_the_one_claimed",
         f"{AUDIT}test_measurements_cost_what_is_claimed[secure-Unit.ADD_REMOVE]",
     ),
-    _one(
+    one(
         "half-the-laplace-noise",
         1,
         "Laplace noise of half the scale that is paid for",
         ("privacy/secure.py", "_drawn(_laplace(scale), ", "_drawn(_laplace(scale / 2), "),
         f"{SAMPLERS}test_noise_is_the_one_claimed",
     ),
-    _one(
+    one(
         "monotone-scores",
         (2, 20),
         "selection with the coefficient that only monotone scores allow",
@@ -62,7 +37,7 @@ PRODUCT = [
         f"{SAMPLERS}test_selection_is_the_exact_softmax",
         f"{AUDIT}test_selection_costs_what_is_claimed[secure-Unit.ADD_REMOVE]",
     ),
-    _one(
+    one(
         "monotone-scores-in-the-door",
         (2, 11),
         "the door asks for the monotone coefficient, and nobody asks OpenDP what it costs",
@@ -73,7 +48,7 @@ PRODUCT = [
         f"{SAMPLERS}test_a_door_selects_by_epsilon_over_twice_the_sensitivity",
         f"{DOOR}test_what_is_charged_is_what_is_stated",
     ),
-    _one(
+    one(
         "permute-and-flip",
         2,
         "another private selection than the one that is claimed",
@@ -89,14 +64,14 @@ PRODUCT = [
         f"{SAMPLERS}test_selection_is_the_exact_softmax",
         f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
     ),
-    _one(
+    one(
         "lightest-weight",
         (3, 11),
         "the sensitivity of a selection taken from the lightest candidate",
         ("privacy/door.py", "int(weights.max()) * self._unit.score", "int(weights.min()) * self._unit.score"),
         APART,
     ),
-    _one(
+    one(
         "unrounded-estimates",
         3,
         "estimates cut to whole numbers after the distance is taken",
@@ -107,7 +82,7 @@ PRODUCT = [
         ),
         f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
     ),
-    _one(
+    one(
         "wrong-unit-of-a-marginal",
         (11, 17),
         "replacing a record charged as if it were added",
@@ -119,7 +94,7 @@ PRODUCT = [
         APART,
         f"{FILTER}test_costs_are_the_textbook_ones",
     ),
-    _one(
+    one(
         "wrong-unit-of-a-score",
         (3, 11, 17),
         "the scores of a replaced record declared to move half as far as they do",
@@ -127,7 +102,7 @@ PRODUCT = [
         APART,
         f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
     ),
-    _one(
+    one(
         "float32-counts",
         4,
         "counts on their way to the noise through float32",
@@ -138,7 +113,7 @@ PRODUCT = [
         ),
         f"{DOOR}test_large_counts_pass_unharmed",
     ),
-    _one(
+    one(
         "float64-counts",
         4,
         "counts on their way to the noise through float64",
@@ -149,7 +124,7 @@ PRODUCT = [
         ),
         f"{DOOR}test_large_counts_pass_unharmed",
     ),
-    _one(
+    one(
         "float-tallies",
         4,
         "tables counted in float32",
@@ -160,7 +135,7 @@ PRODUCT = [
         ),
         f"{DOOR}test_large_counts_pass_unharmed",
     ),
-    _one(
+    one(
         "wrapping-sums",
         5,
         "noise drawn apart and added in arithmetic that wraps round",
@@ -171,7 +146,7 @@ PRODUCT = [
         ),
         f"{DOOR}test_sums_saturate_and_never_wrap",
     ),
-    _one(
+    one(
         "rho-rounded-up",
         6,
         "the rho of an (epsilon, delta) rounded to the unsafe side",
@@ -182,7 +157,7 @@ PRODUCT = [
         ),
         f"{BUDGET}test_rho_is_safe_and_tight",
     ),
-    _one(
+    one(
         "epsilon-rounded-down",
         6,
         "the epsilon of a rho rounded to the unsafe side",
@@ -193,7 +168,7 @@ PRODUCT = [
         ),
         f"{BUDGET}test_epsilon_is_safe_and_tight",
     ),
-    _one(
+    one(
         "wrong-conversion",
         (6, 7),
         "a conversion without its term in log(1 - 1/alpha)",
@@ -205,7 +180,7 @@ PRODUCT = [
         f"{BUDGET}test_a_second_accountant_agrees",
         f"{BUDGET}test_epsilon_is_safe_and_tight",
     ),
-    _one(
+    one(
         "cheap-selection",
         (8, 11),
         "selection charged at half its cost, and nobody asks OpenDP what it costs",
@@ -220,7 +195,7 @@ PRODUCT = [
         f"{FILTER}test_costs_are_the_textbook_ones",
         f"{CONTRACT}test_a_neighbour_cannot_be_told_apart",
     ),
-    _one(
+    one(
         "floating-sums",
         8,
         "what is left compared in floats",
@@ -231,7 +206,7 @@ PRODUCT = [
         ),
         f"{FILTER}test_a_hair_too_much_shows_in_the_message",
     ),
-    _one(
+    one(
         "missing-debit",
         (8, 11),
         "a question that is checked and never charged",
@@ -239,7 +214,7 @@ PRODUCT = [
         f"{DOOR}test_what_is_charged_is_what_is_stated",
         APART,
     ),
-    _one(
+    one(
         "a-check-at-the-price-of-one",
         (8, 11),
         "many distances are charged as if a record could move only one of them, and nobody asks OpenDP",
@@ -254,7 +229,7 @@ PRODUCT = [
         f"{DOOR}test_a_check_is_charged_for_every_distance",
         APART,
     ),
-    _one(
+    one(
         "read-before-refusal",
         9,
         "the table is counted before the budget is asked",
@@ -265,7 +240,7 @@ PRODUCT = [
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
     ),
-    _one(
+    one(
         "peeking-mechanism",
         (10, 12),
         "a run that measures nothing it would find empty",
@@ -278,7 +253,7 @@ PRODUCT = [
         ),
         APART,
     ),
-    _one(
+    one(
         "domain-from-data",
         12,
         "marginals end at the last value that occurs",
@@ -292,7 +267,7 @@ PRODUCT = [
         APART,
         f"{DOOR}test_values_are_the_counts_in_their_shape",
     ),
-    _one(
+    one(
         "noise-where-somebody-is",
         (1, 12, 22),
         "noise on occupied cells alone",
@@ -304,7 +279,7 @@ PRODUCT = [
         f"{SAMPLERS}test_noise_is_the_one_claimed",
         f"{HISTOGRAMS}test_no_event_breaks_the_inequality",
     ),
-    _one(
+    one(
         "exact-total",
         (14, 22),
         "the number of rows without noise",
@@ -315,7 +290,7 @@ PRODUCT = [
         ),
         APART,
     ),
-    _one(
+    one(
         "row-count-leaked",
         14,
         "as many synthetic rows as the table has, by default",
@@ -327,7 +302,7 @@ PRODUCT = [
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
     ),
-    _one(
+    one(
         "nulls-dropped",
         13,
         "records with a missing value left out",
@@ -338,7 +313,7 @@ PRODUCT = [
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),
-    _one(
+    one(
         "ragged-lines-skipped",
         13,
         "lines of a CSV file that do not fit left out",
@@ -349,7 +324,7 @@ PRODUCT = [
         ),
         "tests/source/test_files.py::test_ragged_lines_are_neither_dropped_nor_fatal",
     ),
-    _one(
+    one(
         "unlisted-raises",
         (13, 15),
         "an unlisted value stops the run, and is quoted",
@@ -363,7 +338,7 @@ PRODUCT = [
         APART,
         f"{RELEASES}test_the_command_prints_the_same",
     ),
-    _one(
+    one(
         "errors-that-quote",
         15,
         "DuckDB's own words about what it could not read",
@@ -371,7 +346,7 @@ PRODUCT = [
         "tests/source/test_files.py::test_a_query_that_fails_on_a_row_does_not_quote_it",
         f"{CANARY}test_failures_quote_nothing",
     ),
-    _one(
+    one(
         "faults-that-quote",
         15,
         "the text of an unforeseen error on the screen",
@@ -379,7 +354,7 @@ PRODUCT = [
         f"{RELEASES}test_the_command_prints_the_same",
         f"{CANARY}test_a_run_that_breaks_tells_nothing",
     ),
-    _one(
+    one(
         "errors-that-carry",
         15,
         "DuckDB's error attached as the cause of ours",
@@ -391,7 +366,7 @@ PRODUCT = [
         ),
         f"{CANARY}test_failures_quote_nothing",
     ),
-    _one(
+    one(
         "types-from-data",
         15,
         "synthetic columns in whatever type the private frame has",
@@ -402,7 +377,7 @@ PRODUCT = [
         ),
         f"{RELEASES}test_one_odd_value_does_not_change_the_type_of_a_column",
     ),
-    _one(
+    one(
         "reused-seed",
         (18, 19),
         "production noise from a generator with a fixed seed",
@@ -415,42 +390,42 @@ PRODUCT = [
         f"{RANDOMNESS}test_threads_never_share_noise",
         f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
     ),
-    _one(
+    one(
         "seeded-by-default",
         18,
         "runs without a seed take one all the same",
         ("synthesize.py", "SecureNoise() if seed is None else", "ResearchNoise(0) if seed is None else"),
         f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
     ),
-    _one(
+    one(
         "private-by-its-own-word",
         18,
         "noise that calls itself private is believed",
         ("privacy/door.py", "return type(self._noise) is SecureNoise", "return self._noise.private"),
         f"{DOOR}test_a_recording_noise_is_never_private",
     ),
-    _one(
+    one(
         "forked-budgets",
         (8, 19),
         "a forked copy of a filter spends the budget again",
         ("privacy/budget.py", "        if os.getpid() != self.__process:\n", "        if False:\n"),
         f"{DOOR}test_a_forked_door_refuses_to_spend_the_same_budget_again",
     ),
-    _one(
+    one(
         "copied-budgets",
         8,
         "a filter can be copied",
         ("privacy/budget.py", "    def __reduce_ex__(self", "    def _not_reduce_ex(self"),
         f"{FILTER}test_a_filter_cannot_be_copied_refilled_or_edited",
     ),
-    _one(
+    one(
         "rows-kept",
         (25, 26),
         "a release that keeps the table to draw from it again",
         ("synthesize.py", "        return saved\n", '        return saved\n    setattr(Release, "_kept", data)\n'),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
-    _one(
+    one(
         "unmarked-evaluation",
         26,
         "an evaluation that does not say that it is not private",

@@ -1,0 +1,7 @@
+"""Kept mutants of files and queries."""
+
+from __future__ import annotations
+
+from audit.mutant import Mutant
+
+MUTANTS: list[Mutant] = []
