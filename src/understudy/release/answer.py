@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import UserError, did_you_mean
 from understudy.schema import Column
+from understudy.schema.cells import Objects
 from understudy.uncertainty import Bound
 
 SHOWN = 12
@@ -63,22 +64,15 @@ class Answer:
 
 def code_of(column: Column, value: Any) -> int:
     """Return the code of one value that a user names; None is null."""
-    array = _array(value)
+    named = Objects([value])
     if value is None and not column.nullable:
         raise UserError(f'Column "{column.name}" is never null; its values are {_some(column.labels)}.')
-    if array is None or column.faults(array)[0]:
+    if column.faults(named)[0]:
         if value is None:
             return column.size - 1
         hint = did_you_mean(str(value), column.labels)
         raise UserError(f'Column "{column.name}" has no value "{value}"; its values are {_some(column.labels)}.{hint}')
-    return int(column.encode(array)[0])
-
-
-def _array(value: Any) -> pa.Array | None:
-    try:
-        return pa.array([value])
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return None
+    return int(column.encode(named)[0])
 
 
 def _some(labels: tuple[str, ...]) -> str:

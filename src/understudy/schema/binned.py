@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.schema.bins import Bins, Numbers, RealBins
+from understudy.schema.cells import Kind
 from understudy.schema.column import Column, Operator, Truth
-from understudy.schema.moments import DAY, ISO, PER_SECOND, moments_of, seconds_of
-from understudy.schema.reading import Fault, Reading, Values, numbers_of
+from understudy.schema.moments import ISO, moments_in, seconds_of, to_utc
+from understudy.schema.reading import Fault, Reading, Values, numbers_in
+from understudy.schema.typed import DAY, PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,17 @@ class Scale(ABC):
 
     type: pa.DataType
 
+    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers | None:
+        """Return numbers as numbers of this scale; None when it has none."""
+        return None
+
+    def of_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Numbers | None:
+        """Return moments as numbers of this scale; None when it has none."""
+        return None
+
     @abstractmethod
-    def read(self, array: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read numbers, never raising on a value."""
+    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
+        """Read what the text spells, never raising on a value."""
 
     @abstractmethod
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -49,13 +59,17 @@ class Scale(ABC):
 class Continuous(Scale):
     """Real numbers as they are, in the precision of their type."""
 
-    def read(self, array: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read numbers, never raising on a value."""
-        read = numbers_of(array, nulls)
+    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers:
+        """Return the numbers in the precision of the type."""
         if not pa.types.is_float32(self.type):
-            return read
+            return numbers
         with np.errstate(over="ignore"):  # beyond float32 is infinite, so out of range: as it should be
-            return Values(read.numbers.astype(np.float32).astype(np.float64), read.missing, read.unreadable)
+            return numbers.astype(np.float32).astype(np.float64)
+
+    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
+        """Read numbers, never raising on a value."""
+        read = numbers_in(text, nulls)
+        return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
         """Return the numbers in their own type."""
@@ -85,11 +99,15 @@ class Decimals(Scale):
 
     decimals: int
 
-    def read(self, array: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read numbers and round them to the declared decimals."""
-        read = numbers_of(array, nulls)
+    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers:
+        """Round to the declared decimals."""
         with np.errstate(over="ignore"):  # beyond float64 is infinite, so out of range: as it should be
-            return Values(np.rint(read.numbers * 10.0**self.decimals), read.missing, read.unreadable)
+            return np.rint(numbers * 10.0**self.decimals)
+
+    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
+        """Read numbers and round them to the declared decimals."""
+        read = numbers_in(text, nulls)
+        return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
         """Return the numbers in their own type."""
@@ -116,9 +134,14 @@ class Moments(Scale):
     form: str | None = None
     pattern: str = ISO
 
-    def read(self, array: pa.Array, nulls: tuple[str, ...]) -> Values:
+    def of_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Numbers:
+        """Round down to the grain; a wall clock is that of the column's zone."""
+        utc = seconds if kind is Kind.INSTANT else to_utc(seconds, self.timezone)
+        return np.asarray(utc // self.grain, dtype=np.int64)
+
+    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read moments and round them down to the grain."""
-        read = moments_of(array, nulls, self.pattern, self.timezone)
+        read = moments_in(text, nulls, self.pattern, self.timezone)
         return Values(read.numbers // self.grain, read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -173,13 +196,30 @@ class Binned(Column):
         ends = zip(self.bins.lowest.tolist(), self.bins.highest.tolist(), strict=True)
         return tuple(show(low) if low == high else f"{show(low)} to {show(high)}" for low, high in ends)
 
-    def read(self, array: pa.Array) -> Reading:
-        """Find the bin of each value, and what is wrong with it."""
-        values = self.scale.read(array, self.nulls)
-        numbers = values.numbers
+    def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
+        """Find the bin of each number."""
+        found = self.scale.of_numbers(numbers)
+        return _unreadable(len(numbers)) if found is None else self._placed(found)
+
+    def read_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Reading:
+        """Find the bin of each moment."""
+        found = self.scale.of_moments(seconds, kind)
+        return _unreadable(len(seconds)) if found is None else self._placed(found)
+
+    def read_text(self, text: pa.Array) -> Reading:
+        """Find the bin of what each text spells."""
+        values = self.scale.of_text(text, self.nulls)
+        unfit = values.missing | values.unreadable
+        reading = self._placed(np.where(unfit, values.numbers.dtype.type(0), values.numbers))
+        reading.faults[values.unreadable] = Fault.UNREADABLE
+        reading.faults[values.missing] = Fault.MISSING
+        return reading
+
+    def _placed(self, numbers: Numbers) -> Reading:
+        """Find the bin of each number of the scale, and what is wrong with it."""
         whole = isinstance(self.scale, Whole)
         codes = self.bins.find(np.rint(numbers) if whole else numbers)
-        faults = np.zeros(len(array), dtype=np.uint8)
+        faults = np.zeros(len(numbers), dtype=np.uint8)
         if whole:
             faults[np.rint(numbers) != numbers] = Fault.FRACTION
         low, high = self.bins.bounds
@@ -188,8 +228,6 @@ class Binned(Column):
         if self.places.own_other is not None:
             named = numbers == self.other_number
             codes[named], faults[named] = self.places.own_other, Fault.FITS
-        faults[values.unreadable] = Fault.UNREADABLE
-        faults[values.missing] = Fault.MISSING
         return Reading(codes, faults)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
@@ -215,3 +253,7 @@ class Binned(Column):
         if operator == "=" and self.places.own_other is not None:
             truth.can[self.places.own_other] = truth.must[self.places.own_other] = number == self.other_number
         return self.unknown(truth, other=operator != "=")
+
+
+def _unreadable(length: int) -> Reading:
+    return Reading(np.zeros(length, np.int32), np.full(length, Fault.UNREADABLE, np.uint8))

@@ -19,8 +19,9 @@ from understudy.schema.binned import Binned, Continuous, Decimals, Moments, Scal
 from understudy.schema.bins import Bins, RealBins, WholeBins
 from understudy.schema.column import Column, Invalid, Places
 from understudy.schema.listed import Listed
-from understudy.schema.moments import DAY, format_grain, format_pattern, width_starts
+from understudy.schema.moments import format_grain, format_pattern, width_starts
 from understudy.schema.problems import Wrong
+from understudy.schema.typed import DAY
 
 EXACT = 2**53  # beyond this, float64 no longer holds every whole number
 WIDEST = 1e300

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.schema.reading import Bools, Fault, Reading
+from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
+from understudy.schema.reading import Bools, Fault, Reading, all_missing
+from understudy.schema.typed import cells_of
 
 Invalid = Literal["clamp", "other", "null"]
 Operator = Literal["=", "<", "<="]
+Held: TypeAlias = pa.Array | pa.ChunkedArray | Objects | Categories
+"""What may hold the values of a column."""
 KEEP = -1  # a fault that keeps the provisional (clamped) code
 
 
@@ -120,8 +124,20 @@ class Column(ABC):
         """Name each ordinary code."""
 
     @abstractmethod
-    def read(self, array: pa.Array) -> Reading:
-        """Return a provisional code and a fault for each row of a plain (not dictionary) array."""
+    def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
+        """Read numbers, one at a time; none is NaN."""
+
+    @abstractmethod
+    def read_text(self, text: pa.Array) -> Reading:
+        """Read texts (large_string without nulls), one at a time."""
+
+    @abstractmethod
+    def read_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Reading:
+        """Read moments, one at a time: whole seconds since 1970 of the wall clock, or of UTC for instants."""
+
+    def read_booleans(self, booleans: Bools) -> Reading:
+        """Read booleans, one at a time: as 0 and 1, unless the column knows better."""
+        return self.read_numbers(booleans.astype(np.float64))
 
     @abstractmethod
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
@@ -131,32 +147,60 @@ class Column(ABC):
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Say whether the values of each code compare so with a literal; a string says why they cannot."""
 
-    def faults(self, array: pa.Array) -> NDArray[np.uint8]:
+    def faults(self, values: Held) -> NDArray[np.uint8]:
         """Return why each row does not fit (Fault numbers)."""
-        return self._read_any(array).faults
+        return self.read(values).faults
 
-    def encode(self, array: pa.Array) -> NDArray[np.int32]:
-        """Return the code of each row, whatever its value."""
-        reading = self._read_any(array)
+    def encode(self, values: Held) -> NDArray[np.int32]:
+        """Return the code of each row, whatever its value, and whatever stands in the other rows."""
+        reading = self.read(values)
         if not reading.faults.any():
             return reading.codes
         placed = self.places.table()[reading.faults]
         return np.where(placed == KEEP, reading.codes, placed).astype(np.int32)
 
-    def _read_any(self, array: pa.Array) -> Reading:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        if pa.types.is_run_end_encoded(array.type):
-            array = pa.compute.run_end_decode(array)
-        if not pa.types.is_dictionary(array.type):
-            return self.read(array)
-        # Read each distinct value once; one more row stands for the nulls among the indices.
-        distinct = self._read_any(array.dictionary)
-        absent = self.read(pa.nulls(1))
-        index = pa.compute.fill_null(pa.compute.cast(array.indices, pa.int64()), len(array.dictionary))
+    def read(self, values: Held) -> Reading:
+        """Return a provisional code and a fault for each row."""
+        if isinstance(values, pa.ChunkedArray):
+            pieces = [self.read(chunk) for chunk in values.chunks] or [self._read_cells(Cells(0, ()))]
+            return Reading(np.concatenate([p.codes for p in pieces]), np.concatenate([p.faults for p in pieces]))
+        if isinstance(values, pa.ExtensionArray):
+            return self.read(values.storage)
+        if isinstance(values, pa.RunEndEncodedArray):
+            return self.read(pa.compute.run_end_decode(values))
+        if isinstance(values, pa.DictionaryArray):
+            return self._read_dictionary(values.dictionary, values.indices)
+        if isinstance(values, Categories):
+            return self._read_dictionary(values.categories, pa.array(values.codes, mask=values.codes < 0))
+        return self._read_cells(cells_of(values))
+
+    def _read_dictionary(self, dictionary: Held, indices: pa.Array) -> Reading:
+        """Read each distinct value once; one more row stands for the nulls among the indices."""
+        distinct, absent = self.read(dictionary), all_missing(1)
+        index = pa.compute.fill_null(pa.compute.cast(indices, pa.int64()), len(distinct.codes))
         rows = index.to_numpy(zero_copy_only=False)
         codes, faults = np.append(distinct.codes, absent.codes), np.append(distinct.faults, absent.faults)
         return Reading(codes[rows], faults[rows])
+
+    def _read_cells(self, cells: Cells) -> Reading:
+        reading = all_missing(cells.length)
+        for part in cells.parts:
+            if part.kind is not Kind.MISSING:
+                read = self._read_part(part)
+                reading.codes[part.rows], reading.faults[part.rows] = read.codes, read.faults
+        return reading
+
+    def _read_part(self, part: Part) -> Reading:
+        if part.kind is Kind.TEXT:
+            return self.read_text(part.values)
+        if part.kind is Kind.BOOLEAN:
+            return self.read_booleans(part.values)
+        if part.kind is not Kind.NUMBER:
+            return self.read_moments(part.values, part.kind)
+        nan = np.isnan(part.values)
+        reading = self.read_numbers(np.where(nan, 0.0, part.values) + 0.0)  # there is no zero below zero
+        reading.faults[nan] = Fault.MISSING
+        return reading
 
     def unknown(self, truth: Truth, *, other: bool) -> Truth:
         """Make null (and, with ``other``, the catch-all) neither certainly true nor certainly false."""

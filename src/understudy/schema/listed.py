@@ -14,17 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from understudy.schema.cells import Kind
 from understudy.schema.column import Column, Operator, Truth
-from understudy.schema.reading import (
-    Fault,
-    Reading,
-    is_number,
-    is_text,
-    missing_text,
-    nulls_of,
-    numbers_of,
-    text_of,
-)
+from understudy.schema.moments import moments_in
+from understudy.schema.reading import Bools, Fault, Reading, missing_text, numbers_in
 
 Label = str | int | bool
 SPELLED_BOOLEANS = {"false": 0, "f": 0, "no": 0, "n": 0, "0": 0, "true": 1, "t": 1, "yes": 1, "y": 1, "1": 1}
@@ -57,52 +50,66 @@ class Listed(Column):
         own = () if self.places.own_other is None or self.other_value is None else (self.other_value,)
         return (*self.values, *own)
 
-    def read(self, array: pa.Array) -> Reading:
-        """Match as spelled, then without surrounding blanks, then as a number where either side is one."""
-        missing = nulls_of(array)
-        text = text_of(array)
-        if text is None:
-            return _reading(np.full(len(array), -1), missing, np.zeros(len(array), bool))
-        found = self._match(text, [_spell(value) for value in self._known])
-        if is_text(array.type) and (found < 0).any():
-            trimmed = pc.utf8_trim_whitespace(text)
-            found = np.where(found < 0, self._match(trimmed, [_spell(value) for value in self._known]), found)
-        if (found < 0).any():
-            found = np.where(found < 0, self._match_otherwise(array, text), found)
-        blank = missing_text(text, self.nulls) & (found < 0)
-        return _reading(found, missing | blank, np.ones(len(array), bool))
+    @cached_property
+    def _spelled(self) -> pa.Array:
+        return pa.array([_spell(value) for value in self._known], type=pa.large_string())
 
-    def _match(self, text: pa.Array, spelled: list[str]) -> NDArray[np.int64]:
-        index = pc.index_in(text, value_set=pa.array(spelled, type=text.type))
+    @cached_property
+    def _numbers(self) -> dict[float, int]:
+        """The code of each number that is listed, typed or spelled: "7" before "07", and "true" where there is no 1."""
+        found: dict[float, int] = {}
+        for code, value in enumerate(self._known):
+            number = _number(value)
+            if number is not None and (number not in found or _spell(value) == _spell_number(number)):
+                found[number] = code
+        words = [_spell(value) for value in self._known]
+        as_words = {float(i): words.index(word) for i, word in enumerate(("false", "true")) if word in words}
+        return as_words | found
+
+    @cached_property
+    def _moments(self) -> dict[int, int]:
+        """The code of each date or date-time that is listed."""
+        read = moments_in(self._spelled)
+        fits = np.flatnonzero(~read.missing & ~read.unreadable)
+        return {int(read.numbers[code]): int(code) for code in fits[::-1]}
+
+    def read_text(self, text: pa.Array) -> Reading:
+        """Match as spelled, then without surrounding blanks, then as a number if the listed values are numbers."""
+        found = self._match(text)
+        if (found < 0).any():
+            found = np.where(found < 0, self._match(pc.utf8_trim_whitespace(text)), found)
+        if (found < 0).any():
+            found = np.where(found < 0, self._match_otherwise(text), found)
+        return _reading(found, missing_text(text, self.nulls) & (found < 0))
+
+    def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
+        """Match numbers with listed numbers, however those are spelled."""
+        return _reading(_look_up(numbers, self._numbers, pa.float64()))
+
+    def read_booleans(self, booleans: Bools) -> Reading:
+        """Match true and false as they are spelled; else as 1 and 0."""
+        words = self._match(pa.array(["false", "true"], pa.large_string()))
+        numbers = np.array([self._numbers.get(0.0, -1), self._numbers.get(1.0, -1)])
+        return _reading(np.where(words < 0, numbers, words)[booleans.astype(np.intp)])
+
+    def read_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Reading:
+        """Match moments with listed dates and date-times."""
+        return _reading(_look_up(seconds, self._moments, pa.int64()))
+
+    def _match(self, text: pa.Array) -> NDArray[np.int64]:
+        index = pc.index_in(text, value_set=self._spelled)
         return np.asarray(pc.fill_null(index, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
-    def _match_otherwise(self, array: pa.Array, text: pa.Array) -> NDArray[np.int64]:
+    def _match_otherwise(self, text: pa.Array) -> NDArray[np.int64]:
         if self.kind == "boolean":
-            return self._match_boolean(array, text)
-        whole = all(isinstance(value, int) for value in self._known)
-        if not (is_number(array.type) or whole):
-            return np.full(len(array), -1, dtype=np.int64)
-        return self._match_number(array)
-
-    def _match_boolean(self, array: pa.Array, text: pa.Array) -> NDArray[np.int64]:
-        spelled = list(SPELLED_BOOLEANS)
-        lower = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-        index = self._match(lower, spelled)
-        codes = np.array([*SPELLED_BOOLEANS.values(), -1], dtype=np.int64)
-        return codes[index]
-
-    def _match_number(self, array: pa.Array) -> NDArray[np.int64]:
-        """Match 7, 7.0 and "07": a file may have read a spelled code as a number, or the reverse."""
-        read = numbers_of(array, self.nulls)
-        codes = {
-            number: code for code, value in reversed(list(enumerate(self._known))) if (number := _number(value)) is not None
-        }
-        if not codes:
-            return np.full(len(array), -1, dtype=np.int64)
-        index = pc.index_in(pa.array(read.numbers), value_set=pa.array(list(codes), type=pa.float64()))
-        rows = pc.fill_null(index, len(codes)).to_numpy(zero_copy_only=False)
-        found = np.array([*codes.values(), -1], dtype=np.int64)[rows]
-        return np.where(read.missing | read.unreadable, -1, found)
+            words = pa.array(list(SPELLED_BOOLEANS), type=pa.large_string())
+            index = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(text)), value_set=words)
+            codes = np.array([*SPELLED_BOOLEANS.values(), -1], dtype=np.int64)
+            return np.asarray(codes[pc.fill_null(index, -1).to_numpy(zero_copy_only=False)])
+        if not all(isinstance(value, int) for value in self._known):
+            return np.full(len(text), -1, dtype=np.int64)
+        read = numbers_in(text)
+        return _look_up(np.where(read.missing | read.unreadable, np.nan, read.numbers), self._numbers, pa.float64())
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         """Return the values as they were spelled in the schema."""
@@ -129,10 +136,18 @@ class Listed(Column):
         return self.unknown(Truth(below, below), other=True)
 
 
-def _reading(found: NDArray[np.int64], missing: NDArray[np.bool_], readable: NDArray[np.bool_]) -> Reading:
-    unfit = np.where(readable, Fault.UNLISTED, Fault.UNREADABLE)
-    faults = np.where(missing, Fault.MISSING, np.where(found < 0, unfit, Fault.FITS))
-    return Reading(np.maximum(found, 0).astype(np.int32), faults.astype(np.uint8))
+def _reading(found: NDArray[np.int64], missing: Bools | None = None) -> Reading:
+    faults = np.where(found < 0, Fault.UNLISTED, Fault.FITS).astype(np.uint8)
+    if missing is not None:
+        faults[missing] = Fault.MISSING
+    return Reading(np.maximum(found, 0).astype(np.int32), faults)
+
+
+def _look_up(values: NDArray[Any], codes: dict[Any, int], kind: pa.DataType) -> NDArray[np.int64]:
+    """Return the code of each value, or -1."""
+    index = pc.index_in(pa.array(values, type=kind), value_set=pa.array(list(codes), type=kind))
+    rows = pc.fill_null(index, -1).to_numpy(zero_copy_only=False)
+    return np.asarray(np.array([*codes.values(), -1], dtype=np.int64)[rows])
 
 
 def _spell(value: Label) -> str:
@@ -144,3 +159,7 @@ def _number(value: Label) -> float | None:
         return float(value)
     except ValueError:
         return None
+
+
+def _spell_number(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)

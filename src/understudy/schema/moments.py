@@ -1,4 +1,4 @@
-"""Reads dates and date-times, typed or spelled, into whole seconds since 1970.
+"""How text spells dates and date-times, as whole seconds since 1970.
 
 Sees private rows; never raises on a value. Calendar arithmetic for bin edges lives here too.
 """
@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from understudy.schema.reading import Bools, Values, flags, is_text, missing_text, nothing, nulls_of
+from understudy.schema.reading import Bools, Values, flags, missing_text
+from understudy.schema.typed import DAY
 
-DAY = 86_400
-PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 ISO = (
     r"^(?P<Y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"
     r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?\s?(?P<z>Z|z|[+-]\d{2}(?::?\d{2})?)?)?$"
@@ -63,44 +62,9 @@ def seconds_of(moment: date | datetime, timezone: str | None) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
 
 
-def moments_of(array: pa.Array, nulls: tuple[str, ...], pattern: str = ISO, timezone: str | None = None) -> Values:
-    """Read ``array`` as whole seconds since 1970 (int64), rounding down."""
-    kind = array.type
-    if pa.types.is_null(kind):
-        return Values(np.zeros(len(array), np.int64), np.ones(len(array), bool), np.zeros(len(array), bool))
-    if is_text(kind):
-        return _parse(pc.cast(array, pa.large_string()), nulls, pattern, timezone)
-    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        return nothing(len(array))
-    missing = nulls_of(array)
-    seconds = _typed_seconds(array)
-    aware = pa.types.is_timestamp(kind) and kind.tz is not None
-    return Values(seconds if aware else _to_utc(seconds, timezone), missing, np.zeros(len(array), bool))
-
-
-def _typed_seconds(array: pa.Array) -> NDArray[np.int64]:
-    kind = array.type
-    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
-    ticks = pc.fill_null(array.view(width), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    if pa.types.is_date32(kind):
-        return np.asarray(ticks * DAY, dtype=np.int64)
-    unit = "ms" if pa.types.is_date64(kind) else kind.unit
-    return np.asarray(ticks // PER_SECOND[unit], dtype=np.int64)
-
-
-def _to_utc(seconds: NDArray[np.int64], timezone: str | None) -> NDArray[np.int64]:
-    """Wall-clock seconds in ``timezone`` as UTC seconds; unchanged when the column has no zone."""
-    if timezone is None:
-        return seconds
-    # Beyond these years Arrow would refuse; such rows are out of any bounds anyway.
-    bounded = np.clip(seconds, seconds_of(date(1, 1, 3), None), seconds_of(date(9999, 12, 29), None))
-    wall = pa.array(bounded, type=pa.timestamp("s"))
-    zoned = pc.assume_timezone(wall, timezone, ambiguous="earliest", nonexistent="earliest")
-    return np.asarray(zoned.view(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _parse(text: pa.Array, nulls: tuple[str, ...], pattern: str, timezone: str | None) -> Values:
-    missing = nulls_of(text) | missing_text(text, nulls)
+def moments_in(text: pa.Array, nulls: tuple[str, ...] = (), pattern: str = ISO, timezone: str | None = None) -> Values:
+    """Read text that spells moments, as whole seconds since 1970 (int64): UTC where there is a zone."""
+    missing = missing_text(text, nulls)
     found = pc.extract_regex(pc.utf8_trim_whitespace(text), pattern=pattern)
     names = {field.name for field in found.type}
     part = {name: _whole(found, name, names, default) for name, default in _DEFAULTS.items()}
@@ -109,8 +73,19 @@ def _parse(text: pa.Array, nulls: tuple[str, ...], pattern: str, timezone: str |
     seconds = days * DAY + part["H"] * 3600 + part["M"] * 60 + part["S"]
     offset, aware = _offset(found, names)
     # A spelled offset is an instant; anything else is the wall clock of the column's zone.
-    seconds = np.where(aware, seconds - offset, _to_utc(seconds, timezone))
+    seconds = np.where(aware, seconds - offset, to_utc(seconds, timezone))
     return Values(seconds, missing, ~missing & ~(flags(pc.is_valid(found)) & real & clock))
+
+
+def to_utc(seconds: NDArray[np.int64], timezone: str | None) -> NDArray[np.int64]:
+    """Wall-clock seconds in ``timezone`` as UTC seconds; unchanged when the column has no zone."""
+    if timezone is None:
+        return seconds
+    # Beyond these years Arrow would refuse; such rows are out of any bounds anyway.
+    bounded = np.clip(seconds, seconds_of(date(1, 1, 3), None), seconds_of(date(9999, 12, 29), None))
+    wall = pa.array(bounded, type=pa.timestamp("s"))
+    zoned = pc.assume_timezone(wall, timezone, ambiguous="earliest", nonexistent="earliest")
+    return np.asarray(zoned.view(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 _DEFAULTS = {"Y": 1970, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0}

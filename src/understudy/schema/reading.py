@@ -1,4 +1,4 @@
-"""Reads Arrow values of whatever type a table has into numbers or text, never raising on a value.
+"""What a column makes of values, and how text spells numbers. Never raises on a value.
 
 Sees private rows; what leaves this module is arrays of the same length, never a message.
 """
@@ -57,11 +57,16 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Canonical numbers per row; ``missing`` and ``unreadable`` rows hold an arbitrary number."""
+    """Numbers of a column's scale, one a row; ``missing`` and ``unreadable`` rows hold an arbitrary number."""
 
     numbers: NDArray[np.float64] | NDArray[np.int64]
     missing: Bools
     unreadable: Bools
+
+
+def all_missing(length: int) -> Reading:
+    """Every row missing."""
+    return Reading(np.zeros(length, np.int32), np.full(length, Fault.MISSING, np.uint8))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -70,37 +75,9 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def is_number(kind: pa.DataType) -> bool:
-    """Whether ``kind`` counts: integers, floats, decimals."""
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def nothing(length: int) -> Values:
-    """Every row unreadable."""
-    return Values(np.zeros(length), np.zeros(length, dtype=bool), np.ones(length, dtype=bool))
-
-
 def flags(array: pa.Array) -> Bools:
     """Return an Arrow boolean array as NumPy; null counts as false."""
     return np.asarray(pc.fill_null(array, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
-
-
-def nulls_of(array: pa.Array) -> Bools:
-    """Rows that are null or NaN."""
-    return flags(pc.is_null(array, nan_is_null=True))
-
-
-def text_of(array: pa.Array) -> pa.Array | None:
-    """Return the values spelled as text (1.0 as "1"), or None when the type cannot be spelled."""
-    kind = array.type
-    spelled = is_text(kind) or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
-    if not spelled or pa.types.is_duration(kind) or pa.types.is_interval(kind):
-        return None
-    try:
-        return pc.cast(array, pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
 
 
 def missing_text(text: pa.Array, nulls: tuple[str, ...]) -> Bools:
@@ -110,36 +87,24 @@ def missing_text(text: pa.Array, nulls: tuple[str, ...]) -> Bools:
     return flags(pc.or_(pc.equal(trimmed, ""), listed))
 
 
-def numbers_of(array: pa.Array, nulls: tuple[str, ...]) -> Values:
-    """Read ``array`` as float64 numbers."""
-    kind = array.type
-    if pa.types.is_null(kind):
-        return Values(np.zeros(len(array)), np.ones(len(array), dtype=bool), np.zeros(len(array), dtype=bool))
-    if is_text(kind):
-        return _parse_numbers(pc.cast(array, pa.large_string()), nulls)
-    if not (is_number(kind) or pa.types.is_boolean(kind)):
-        return nothing(len(array))
-    numbers = _to_float(pc.cast(array, pa.float64(), safe=False))
-    return Values(numbers, np.isnan(numbers), np.zeros(len(array), dtype=bool))
-
-
-def _to_float(array: pa.Array) -> NDArray[np.float64]:
-    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _parse_numbers(text: pa.Array, nulls: tuple[str, ...]) -> Values:
+def numbers_in(text: pa.Array, nulls: tuple[str, ...] = ()) -> Values:
+    """Read text that spells numbers; true and false are 1 and 0, as they are where they have a type."""
     trimmed = pc.utf8_trim_whitespace(text)
-    nan = pc.match_substring_regex(trimmed, NOT_A_NUMBER)
-    missing = nulls_of(text) | missing_text(text, nulls) | flags(nan)
-    readable = flags(pc.match_substring_regex(trimmed, NUMBER)) & ~missing
-    numbers = _cast_numbers(pc.if_else(pa.array(readable), trimmed, pa.scalar(None, type=trimmed.type)))
-    return Values(numbers, missing, ~missing & ~readable)
+    missing = missing_text(text, nulls) | flags(pc.match_substring_regex(trimmed, NOT_A_NUMBER))
+    spelled = flags(pc.match_substring_regex(trimmed, NUMBER)) & ~missing
+    numbers = _cast_numbers(pc.if_else(pa.array(spelled), trimmed, pa.scalar(None, type=trimmed.type)))
+    if (missing | spelled).all():
+        return Values(numbers, missing, ~missing & ~spelled)
+    lower = pc.utf8_lower(trimmed)
+    true, false = flags(pc.equal(lower, "true")), flags(pc.equal(lower, "false"))
+    return Values(np.where(true, 1.0, np.where(false, 0.0, numbers)), missing, ~(missing | spelled | true | false))
 
 
 def _cast_numbers(text: pa.Array) -> NDArray[np.float64]:
     try:
-        return _to_float(pc.cast(text, pa.float64()))
-    except pa.ArrowInvalid:  # a number beyond float64 that Arrow refuses; Python reads it as infinite
+        cast = pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:  # a number beyond float64 that Arrow refuses; Python reads it, and every other, alike
         unique = text.dictionary_encode()
         parsed = [None if one is None else float(one) for one in unique.dictionary.to_pylist()]
-        return _to_float(pa.array(parsed, type=pa.float64()).take(unique.indices))
+        cast = pa.array(parsed, type=pa.float64()).take(unique.indices)
+    return np.asarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -89,10 +89,7 @@ class Schema:
         self.require_columns(table.schema.names)
         codes = np.empty((table.num_rows, len(self.columns)), dtype=np.int32, order="F")
         for position, column in enumerate(self.columns):
-            start = 0
-            for chunk in _chunks(table.column(column.name)):
-                codes[start : start + len(chunk), position] = column.encode(chunk)
-                start += len(chunk)
+            codes[:, position] = column.encode(table.column(column.name))
         return codes
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Table:
@@ -106,10 +103,6 @@ class Schema:
                 raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
             arrays.append(column.decode(one, rng))
         return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
-
-
-def _chunks(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
 
 
 def require_reviewed(schema: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Tables in memory, of whatever library, as Arrow columns: the declared ones, and never an error on a value.
+"""Tables in memory, of whatever library, as columns: the declared ones, and never an error on a value.
 
 PRIVATE: holds the rows. Libraries are recognised by what the object is, and none is imported here.
 """
@@ -6,32 +6,43 @@ PRIVATE: holds the rows. Libraries are recognised by what the object is, and non
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from understudy.errors import SourceError, did_you_mean
+from understudy.schema.cells import Categories, Objects
+from understudy.schema.column import Held
 
 _BATCH_ROWS = 2**16
-_FAILURES = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows: one column after another, each as it was held."""
+
+    num_rows: int
+    columns: tuple[Held, ...]
+
+    def column(self, position: int) -> Held:
+        """Return one column."""
+        return self.columns[position]
 
 
 class ColumnsReader:
-    """Arrow columns in memory, all of one length."""
+    """Columns in memory, all of one length."""
 
-    def __init__(self, columns: Mapping[str, pa.ChunkedArray | pa.Array], rows: int) -> None:
+    def __init__(self, columns: Mapping[str, Held], rows: int) -> None:
         self._columns, self._rows = columns, rows
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Yield all rows, some at a time."""
-        if not names:
-            # Arrow tables without columns forget their rows.
-            column = pa.nulls(self._rows)
-            yield pa.RecordBatch.from_arrays([column], [""])
-            return
-        table = pa.table({name: self._columns[name] for name in names})
-        yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+        for start in range(0, self._rows, _BATCH_ROWS):
+            rows = min(_BATCH_ROWS, self._rows - start)
+            yield Batch(rows, tuple(self._columns[name].slice(start, rows) for name in names))
 
 
 def require(declared: Iterable[str], found: Sequence[str], where: str) -> None:
@@ -48,7 +59,7 @@ def read_mapping(data: Mapping[Any, Any], names: Sequence[str]) -> ColumnsReader
     """Read a dict of arrays or lists."""
     keys = {str(key): key for key in data}
     require(names, [str(key) for key in data], "The dict")
-    columns = {name: arrow_column(data[keys[name]], name) for name in names}
+    columns = {name: column_of(data[keys[name]], name) for name in names}
     if len({len(column) for column in columns.values()}) > 1:
         raise SourceError("The columns of the dict have different lengths; give each the same number of values.")
     first = next(iter(columns.values()), None)
@@ -59,7 +70,7 @@ def read_pandas(frame: Any, names: Sequence[str]) -> ColumnsReader:
     """Read a pandas frame; its index is no column."""
     found = [str(name) for name in frame.columns]
     require(names, found, "The pandas frame")
-    columns = {name: arrow_column(frame.iloc[:, found.index(name)], name) for name in names}
+    columns = {name: column_of(frame.iloc[:, found.index(name)], name) for name in names}
     return ColumnsReader(columns, len(frame))
 
 
@@ -69,7 +80,7 @@ def read_polars(frame: Any, names: Sequence[str]) -> ColumnsReader:
     require(names, list(frame.collect_schema().names() if lazy else frame.columns), "The polars frame")
     if lazy:
         frame = _collect(frame, names)
-    return ColumnsReader({name: arrow_column(frame[name], name) for name in names}, frame.height)
+    return ColumnsReader({name: column_of(frame[name], name) for name in names}, frame.height)
 
 
 def read_arrow(data: Any, names: Sequence[str]) -> ColumnsReader:
@@ -79,53 +90,73 @@ def read_arrow(data: Any, names: Sequence[str]) -> ColumnsReader:
     return ColumnsReader({name: table.column(name) for name in names}, table.num_rows)
 
 
-def arrow_column(values: Any, name: str) -> pa.ChunkedArray | pa.Array:
-    """Make an Arrow column of any one-dimensional thing; values of mixed types are spelled out as text."""
+def column_of(values: Any, name: str) -> Held:
+    """Return any one-dimensional thing as a column: by its type where it has one, else as objects.
+
+    What becomes of a value may depend on the type of its column, which its owner chose, and never on another value.
+    """
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise SourceError(f'Column "{name}" is a {type(values).__name__}; give an array or a list of values.')
     if getattr(values, "ndim", 1) != 1:
         raise SourceError(f'Column "{name}" has {values.ndim} dimensions; give one value for each row.')
-    try:
-        if hasattr(values, "to_arrow"):
-            # polars would hand out its objects as memory addresses.
-            return _spelled(values) if str(values.dtype) == "Object" else values.to_arrow()
+    library = type(values).__module__.partition(".")[0]
+    if library == "pandas":
+        return _pandas_column(values)
+    if library == "polars":
+        return _polars_column(values)
+    return _numpy_column(values) if isinstance(values, np.ndarray) else Objects(list(values))
+
+
+def _pandas_column(values: Any) -> Held:
+    kind = values.dtype
+    if isinstance(kind, np.dtype):
+        return _numpy_column(values.to_numpy())
+    if kind.name == "category":
+        categories = values.cat if hasattr(values, "cat") else values
+        return Categories(_pandas_column(categories.categories), np.asarray(categories.codes))
+    if type(kind).__name__ == "SparseDtype":
+        return _numpy_column(np.asarray(values))
+    if type(kind).__name__ == "DatetimeTZDtype":
+        return pa.array(values.to_numpy(f"datetime64[{kind.unit}]").astype("datetime64[s]"), pa.timestamp("s", "UTC"))
+    if type(kind).__name__ in _TYPED_IN_PANDAS or getattr(kind, "storage", None) == "pyarrow":
         return pa.array(values, from_pandas=True)
-    except _FAILURES:
-        return _spelled(values)
+    return Objects(list(values))
 
 
-def _spelled(values: Iterable[Any]) -> pa.Array:
-    spelling: dict[Any, str | None] = {}
-    return pa.array([_spell(value, spelling) for value in values], pa.large_string())
+_TYPED_IN_PANDAS = {
+    *(f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+    *("Float32Dtype", "Float64Dtype", "BooleanDtype", "ArrowDtype"),
+}
+"""The classes of pandas' dtypes whose values are of one type, which Arrow has too."""
 
 
-def _spell(value: Any, spelling: dict[Any, str | None]) -> str | None:
-    """Spell a value as it would be in a column of its own type, so that no neighbour changes its code."""
-    try:
-        key = (type(value), value)
-        if key not in spelling:
-            spelling[key] = _text(value)
-        return spelling[key]
-    except TypeError:  # cannot be a key
-        return _text(value)
+def _polars_column(values: Any) -> Held:
+    kind = str(values.dtype.base_type())
+    if kind in ("Int128", "UInt128"):
+        return values.cast(type(values)([0.0]).dtype, strict=False).to_arrow()
+    return values.to_arrow() if kind in _TYPED_IN_POLARS else Objects(values.to_list())
 
 
-def _text(value: Any) -> str | None:
-    try:
-        scalar = pa.array([value], from_pandas=True)[0]
-        text = scalar.cast(pa.large_string()).as_py()
-    except (*_FAILURES, KeyError):
-        text = _own_text(value)
-    return None if text is None else text.encode("utf-8", "replace").decode()
+_TYPED_IN_POLARS = {
+    *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+    *("Float16", "Float32", "Float64", "Boolean", "String", "Date", "Datetime", "Decimal", "Categorical", "Enum", "Binary"),
+    "Null",
+}
 
 
-def _own_text(value: Any) -> str | None:
-    try:
-        return str(value)
-    except Exception:  # a value's own code may raise anything, and no value may stop a run
-        return None
+def _numpy_column(values: NDArray[Any]) -> Held:
+    kind = values.dtype.kind
+    if isinstance(values, np.ma.MaskedArray) or kind not in "biufM":
+        return Objects(values.tolist() if kind in "SU" else list(values))
+    if kind == "M":
+        # Whole seconds are all that is read of a moment; NaT is a null to Arrow.
+        return pa.array(values.astype("datetime64[s]"))
+    if kind == "f" and values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # beyond float64 is infinite
+            return pa.array(values.astype(np.float64))
+    return pa.array(values.astype(values.dtype.newbyteorder("=")), from_pandas=True)
 
 
 def _to_table(data: Any) -> pa.Table:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.schema.column import Held
 
 
 class Source(Protocol):
@@ -32,10 +32,23 @@ class Source(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """A table that can be read as Arrow batches, again at every call."""
+class Batch(Protocol):
+    """Some rows of a table, column by column: an Arrow batch, or whatever columns an encoder can read."""
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    def column(self, position: int, /) -> Held:
+        """Return one column."""
+        ...
+
+
+class Reader(Protocol):
+    """A table that can be read in batches, again at every call."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Yield all rows in batches that have exactly the columns ``names``, in that order."""
         ...
 
@@ -48,8 +61,8 @@ class Encoder(Protocol):
         """The column's name in the table."""
         ...
 
-    def encode(self, array: pa.Array) -> NDArray[np.int32]:
-        """Return one code a row, whatever the values."""
+    def encode(self, values: Held) -> NDArray[np.int32]:
+        """Return one code a row, each by its own value alone, whatever that is."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The two sources there are: codes kept in memory, and a table read again at every count.
 
-PRIVATE: both hold or read the records. Every table becomes Arrow batches, then codes, then counts.
+PRIVATE: both hold or read the records. Every table becomes batches of columns, then codes, then counts.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SourceError
 from understudy.source.codes import Codes, chunk_rows, narrow, pack, rechunk
 from understudy.source.compress import compress
-from understudy.source.protocol import Declared, Encoder, Reader
+from understudy.source.protocol import Batch, Declared, Encoder, Reader
 from understudy.source.tally import Tally
 
 
@@ -83,8 +82,8 @@ def encoded(reader: Reader, columns: Sequence[Encoder], sizes: Sequence[int]) ->
         yield encode_batch(batch, columns, sizes)
 
 
-def encode_batch(batch: pa.RecordBatch, columns: Sequence[Encoder], sizes: Sequence[int]) -> Codes:
-    """Encode one Arrow batch that has the columns in order."""
+def encode_batch(batch: Batch, columns: Sequence[Encoder], sizes: Sequence[int]) -> Codes:
+    """Encode one batch that has the columns in order."""
     codes = (
         narrow(column.encode(batch.column(i)), size) for i, (column, size) in enumerate(zip(columns, sizes, strict=True))
     )

@@ -1,0 +1,158 @@
+"""Objects of any class, sorted by what they are. Each is looked at alone: its class, then itself.
+
+Sees private rows and never raises on a value. Classes of pandas are known by name, so that it is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from math import inf, nan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.schema.cells import ALL, Kind, Objects, Part
+
+UNSPEAKABLE = "\N{REPLACEMENT CHARACTER}"
+"""What an object counts as that cannot even be spelled."""
+
+_ABSENT = {("pandas", "NAType"), ("pandas", "NaTType"), ("numpy", "MaskedConstant"), ("builtins", "NoneType")}
+_DAY, _EPOCH = 86_400, date(1970, 1, 1).toordinal()
+
+
+def parts_of(objects: Objects) -> Iterator[Part]:
+    """Sort objects by what they are."""
+    values = objects.values
+    number: dict[type, int] = {}
+    classes = np.fromiter((number.setdefault(type(value), len(number)) for value in values), np.intp, len(values))
+    for cls, which in number.items():
+        rows = np.flatnonzero(classes == which)
+        mine = list(values) if len(number) == 1 else [values[int(i)] for i in rows]
+        for part in _reader(cls)(mine):
+            yield replace(part, rows=rows[part.rows])
+
+
+def _reader(cls: type) -> Callable[[list[Any]], Iterator[Part]]:
+    """Return how objects of one class are read. The order matters: a bool is an int, a NaT is a datetime."""
+    if (cls.__module__.partition(".")[0], cls.__name__) in _ABSENT:
+        return _absent
+    readers: list[tuple[Any, Callable[[list[Any]], Iterator[Part]]]] = [
+        ((bool, np.bool_), _booleans),
+        (np.timedelta64, _others),
+        ((np.datetime64, date), _moments),
+        (str, _texts),
+        ((bytes, bytearray, memoryview), _bytes),
+        ((int, float, np.integer, np.floating, Decimal, Real), _numbers),
+        ((complex, np.complexfloating), _complex),
+        (pa.Scalar, _arrow),
+    ]
+    return next((read for classes, read in readers if issubclass(cls, classes)), _others)
+
+
+def _absent(values: list[Any]) -> Iterator[Part]:
+    yield Part(Kind.MISSING, ALL)
+
+
+def _booleans(values: list[Any]) -> Iterator[Part]:
+    yield Part(Kind.BOOLEAN, ALL, np.fromiter((bool(value) for value in values), np.bool_, len(values)))
+
+
+def _numbers(values: list[Any]) -> Iterator[Part]:
+    if type(values[0]) is float:  # all are of one class
+        yield Part(Kind.NUMBER, ALL, np.array(values, dtype=np.float64))
+    else:
+        yield Part(Kind.NUMBER, ALL, np.fromiter((_float(value) for value in values), np.float64, len(values)))
+
+
+def _float(value: Any) -> float:
+    """Return the nearest float; beyond all floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+    except Exception:  # a signalling NaN; or a value's own code, which may raise anything
+        return nan
+
+
+def _complex(values: list[Any]) -> Iterator[Part]:
+    """On the real line they are numbers: a column of numbers becomes complex as a whole when one value is."""
+    real = np.array([value.imag == 0 for value in values])
+    for rows, read in ((np.flatnonzero(real), _numbers), (np.flatnonzero(~real), _others)):
+        mine = [values[i].real if read is _numbers else values[i] for i in rows]
+        yield from (replace(part, rows=rows) for part in (read(mine) if mine else ()))
+
+
+def _texts(values: list[Any]) -> Iterator[Part]:
+    """The characters of each text, also where its class would print it otherwise (an enumeration)."""
+    plain = values if type(values[0]) is str else [str.__str__(value) for value in values]
+    try:
+        text = pa.array(plain, pa.large_string())
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 cannot spell
+        text = pa.array([value.encode("utf-8", "replace").decode() for value in plain], pa.large_string())
+    yield Part(Kind.TEXT, ALL, text)
+
+
+def _bytes(values: list[Any]) -> Iterator[Part]:
+    yield Part(Kind.TEXT, ALL, pa.array([bytes(value).decode("utf-8", "replace") for value in values], pa.large_string()))
+
+
+def _others(values: list[Any]) -> Iterator[Part]:
+    yield from _texts([_spelled(value) for value in values])
+
+
+def _spelled(value: Any) -> str:
+    try:
+        return str.__str__(str(value))
+    except Exception:  # a value's own code may raise anything, and no value may stop a run
+        return UNSPEAKABLE
+
+
+def _arrow(values: list[Any]) -> Iterator[Part]:
+    """Arrow's scalars as the Python objects that they stand for."""
+    yield from parts_of(Objects([_python(value) for value in values]))
+
+
+def _python(value: Any) -> Any:
+    try:
+        found = value.as_py()
+    except Exception:  # out of Python's range
+        return UNSPEAKABLE
+    return UNSPEAKABLE if isinstance(found, pa.Scalar) else found
+
+
+def _moments(values: list[Any]) -> Iterator[Part]:
+    read = [_numpy_moment(value) if isinstance(value, np.datetime64) else _moment(value) for value in values]
+    for kind in (Kind.WALL_CLOCK, Kind.INSTANT, Kind.MISSING):
+        rows = np.array([i for i, (found, _) in enumerate(read) if found is kind], dtype=np.intp)
+        if rows.size:
+            yield Part(kind, rows, np.array([read[i][1] for i in rows], dtype=np.int64))
+
+
+def _numpy_moment(value: np.datetime64) -> tuple[Kind, int]:
+    if np.isnat(value):
+        return Kind.MISSING, 0
+    try:
+        return Kind.WALL_CLOCK, int(value.astype("datetime64[s]").astype(np.int64))
+    except (OverflowError, ValueError, TypeError):
+        return Kind.WALL_CLOCK, np.iinfo(np.int64).max
+
+
+def _moment(value: date) -> tuple[Kind, int]:
+    """Return whole seconds since 1970, rounded down: of the wall clock, or of UTC where the value has a zone."""
+    day = (value.toordinal() - _EPOCH) * _DAY
+    if not isinstance(value, datetime):
+        return Kind.WALL_CLOCK, day
+    seconds = day + value.hour * 3600 + value.minute * 60 + value.second
+    try:
+        offset = value.utcoffset()
+    except Exception:  # a time zone's own code may raise anything
+        offset = None
+    if offset is None:
+        return Kind.WALL_CLOCK, seconds
+    micros = seconds * 10**6 + value.microsecond - offset // timedelta(microseconds=1)
+    return Kind.INSTANT, micros // 10**6
