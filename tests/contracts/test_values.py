@@ -9,10 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import understudy
 from understudy.schema import parse_schema
+from understudy.schema.reading import NUMBER, numbers_in
 
 from .values import CONTAINERS, failures
 
@@ -41,6 +45,13 @@ def test_a_value_is_encoded_alone_in_every_case(container: str) -> None:
     print(f"{container}: {found['cases']} cases")
     assert found["cases"] > 300
     assert found["failed"] == []
+
+
+@given(st.lists(st.from_regex(NUMBER, fullmatch=True, alphabet=st.characters(codec="ascii")), min_size=1))
+def test_whatever_looks_like_a_number_is_read_as_python_reads_it(spelled: list[str]) -> None:
+    read = numbers_in(pa.array(spelled, pa.large_string()))
+    assert not read.unreadable.any()
+    np.testing.assert_array_equal(read.numbers, [float(one) for one in spelled])
 
 
 ATTACKED = parse_schema(

@@ -92,19 +92,10 @@ def numbers_in(text: pa.Array, nulls: tuple[str, ...] = ()) -> Values:
     trimmed = pc.utf8_trim_whitespace(text)
     missing = missing_text(text, nulls) | flags(pc.match_substring_regex(trimmed, NOT_A_NUMBER))
     spelled = flags(pc.match_substring_regex(trimmed, NUMBER)) & ~missing
-    numbers = _cast_numbers(pc.if_else(pa.array(spelled), trimmed, pa.scalar(None, type=trimmed.type)))
+    digits = pc.if_else(pa.array(spelled), trimmed, pa.scalar(None, type=trimmed.type))
+    numbers = pc.cast(digits, pa.float64()).to_numpy(zero_copy_only=False)  # beyond float64 is infinite
     if (missing | spelled).all():
         return Values(numbers, missing, ~missing & ~spelled)
     lower = pc.utf8_lower(trimmed)
     true, false = flags(pc.equal(lower, "true")), flags(pc.equal(lower, "false"))
     return Values(np.where(true, 1.0, np.where(false, 0.0, numbers)), missing, ~(missing | spelled | true | false))
-
-
-def _cast_numbers(text: pa.Array) -> NDArray[np.float64]:
-    try:
-        cast = pc.cast(text, pa.float64())
-    except pa.ArrowInvalid:  # a number beyond float64 that Arrow refuses; Python reads it, and every other, alike
-        unique = text.dictionary_encode()
-        parsed = [None if one is None else float(one) for one in unique.dictionary.to_pylist()]
-        cast = pa.array(parsed, type=pa.float64()).take(unique.indices)
-    return np.asarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,7 +1,107 @@
-"""Kept mutants of how values become codes."""
+"""Kept mutants of how values become codes: each lets one value decide how others are read."""
 
 from __future__ import annotations
 
-from audit.mutant import Mutant
+from audit.mutant import one
 
-MUTANTS: list[Mutant] = []
+VALUES = "tests/contracts/test_values.py::test_a_value_is_encoded_alone"
+LISTS, PANDAS, TEXT = f"{VALUES}[dict of lists]", f"{VALUES}[pandas]", f"{VALUES}[Arrow text of any bytes]"
+ATTACK = "tests/contracts/test_values.py::test_one_odd_record_in_front_cannot_be_told_from_the_release"
+
+MUTANTS = [
+    one(
+        "a-column-has-one-class",
+        27,
+        "where classes are mixed, everything is spelled as text",
+        (
+            "schema/objects.py",
+            "        for part in _reader(cls)(mine):\n",
+            "        for part in (_others if len(number) > 1 else _reader(cls))(mine):\n",
+        ),
+        LISTS,
+    ),
+    one(
+        "the-first-object-decides",
+        (27, 20),
+        "all objects are read as the class of the first",
+        (
+            "schema/objects.py",
+            "    for cls, which in number.items():\n",
+            "    number = dict.fromkeys(list(number)[:1], 0)\n    classes[:] = 0\n    for cls, which in number.items():\n",
+        ),
+        LISTS,
+    ),
+    one(
+        "a-batch-of-strays-is-unreadable",
+        27,
+        "more than two unreadable numbers in a batch make the whole batch unreadable",
+        (
+            "schema/reading.py",
+            "    lower = pc.utf8_lower(trimmed)\n",
+            "    if (~missing & ~spelled).sum() > 2:\n"
+            "        return Values(numbers, missing, ~missing)\n"
+            "    lower = pc.utf8_lower(trimmed)\n",
+        ),
+        TEXT,
+    ),
+    one(
+        "one-stray-trims-all",
+        27,
+        "where one value is unlisted, every value is trimmed",
+        (
+            "schema/listed.py",
+            "            found = np.where(found < 0, self._match(pc.utf8_trim_whitespace(text)), found)\n",
+            "            found = self._match(pc.utf8_trim_whitespace(text))\n",
+        ),
+        TEXT,
+        LISTS,
+    ),
+    one(
+        "one-number-makes-all-numbers",
+        27,
+        "where one text is unlisted, texts that spell numbers count as those numbers",
+        (
+            "schema/listed.py",
+            "            found = np.where(found < 0, self._match_otherwise(text), found)\n",
+            "            found = np.maximum(self._match_otherwise(text), -1)\n",
+        ),
+        TEXT,
+    ),
+    one(
+        "one-null-nulls-all",
+        27,
+        "where one text is blank, unreadable ones count as missing too",
+        (
+            "schema/binned.py",
+            "        reading.faults[values.missing] = Fault.MISSING\n",
+            "        reading.faults[values.missing] = Fault.MISSING\n"
+            "        if values.missing.any():\n"
+            "            reading.faults[values.unreadable] = Fault.FITS\n",
+        ),
+        TEXT,
+    ),
+    one(
+        "bad-bytes-empty-the-batch",
+        (27, 28),
+        "one text that is not UTF-8 makes every text of its batch unreadable",
+        (
+            "schema/typed.py",
+            "        return _bytes_as_text(pc.cast(text, pa.large_binary()))\n",
+            '        return pa.array(["?"] * len(text), pa.large_string())\n',
+        ),
+        TEXT,
+    ),
+    one(
+        "dictionaries-by-their-first-value",
+        27,
+        "categories are read as the class of the first",
+        (
+            "source/frames.py",
+            "        return Categories(_pandas_column(categories.categories), np.asarray(categories.codes))\n",
+            "        return Categories(Objects([str(c) for c in categories.categories]), np.asarray(categories.codes))\n"
+            "    if False:\n"
+            "        pass\n",
+        ),
+        f"{VALUES}[pandas category]",
+    ),
+]
