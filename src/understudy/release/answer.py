@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.errors import UserError, did_you_mean
+from understudy.release.promise import confidence
 from understudy.schema import Column
 from understudy.schema.cells import Objects
 from understudy.uncertainty import Bound
@@ -57,7 +58,7 @@ class Answer:
         else:
             said = (
                 f"The summed error of these counts is at most {self.bound.value:,.0f} rows "
-                f"(with probability {self.bound.confidence:.0%}; {self.bound.kind})."
+                f"(with probability {confidence(self.bound.confidence)}; {self.bound.kind})."
             )
         return said if self.private else f"NOT PRIVATE. {said}"
 

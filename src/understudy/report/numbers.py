@@ -35,14 +35,6 @@ def digits(value: float, significant: int = 3) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-def size(value: float) -> str:
-    """Write a number of bytes: 540 kB, 5.2 MB."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= scale:
-            return f"{digits(value / scale, 2 if value < 100 * scale else 3)} {unit}"
-    return f"{value:.0f} bytes"
-
-
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Write ``3 columns``, ``1 column``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
