@@ -176,13 +176,13 @@ def test_nothing_private_is_in_any_file(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_file_is_a_pickle_and_loading_one_runs_nothing(folder: Path) -> None:
     endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
     assert endings <= {".json", ".npy", ".parquet", ".toml", ".md"}
-    np.save(folder / "measurements" / "values.npy", np.array([print], dtype=object), allow_pickle=True)
-    with pytest.raises(FormatError, match=r"values\.npy"):
+    np.save(folder / "measurements" / "values.NOT-PRIVATE.npy", np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(FormatError, match=r"values\.NOT-PRIVATE\.npy"):
         understudy.load(folder)
 
 
 @pytest.mark.parametrize(
-    "name", ["release.json", "measurements/measurements.json", "measurements/values.npy", "model/model.json"]
+    "name", ["release.json", "measurements/measurements.json", "measurements/values.NOT-PRIVATE.npy", "model/model.json"]
 )
 def test_a_missing_or_cut_file_is_said_plainly(folder: Path, name: str) -> None:
     path = folder / name
@@ -198,7 +198,12 @@ def test_a_missing_or_cut_file_is_said_plainly(folder: Path, name: str) -> None:
 def test_damage_raises_nothing_but_format_errors(folder: Path, tmp_path: Path) -> None:
     """Seeded: 60 releases with a few bytes changed each load as they are, or are refused; nothing else happens."""
     rng = np.random.default_rng(8)
-    names = ["release.json", "measurements/measurements.json", "measurements/values.npy", "synthetic.parquet"]
+    names = [
+        "release.json",
+        "measurements/measurements.json",
+        "measurements/values.NOT-PRIVATE.npy",
+        "synthetic.NOT-PRIVATE.parquet",
+    ]
     refused = 0
     for turn in range(60):
         copy = tmp_path / f"copy{turn}"
@@ -245,7 +250,7 @@ def test_only_a_release_is_overwritten_and_only_when_asked(release: Release, tmp
     with pytest.raises(UserError, match="exists already"):
         release.save(tmp_path / "r")
     release.save(tmp_path / "r", format="parquet", overwrite=True)
-    assert not (tmp_path / "r" / "synthetic.csv").exists()
+    assert not list((tmp_path / "r").glob("*.csv"))
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years")

@@ -102,6 +102,8 @@ def summary(release: Release, folder: Path) -> dict[str, Any]:
 WORDS = {
     "synthetic.csv": "the synthetic table",
     "synthetic.parquet": "the synthetic table",
+    "synthetic.NOT-PRIVATE.csv": "the synthetic table of a seeded run",
+    "synthetic.NOT-PRIVATE.parquet": "the synthetic table of a seeded run",
     "report.html": "the report, for a browser",
     "privacy-card.md": "what was promised, in words",
     "release.json": "everything about the release, for machines",

@@ -6,6 +6,7 @@ Public: everything here was released by the door, computed from that, or declare
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,6 +25,7 @@ from understudy.model import Model
 from understudy.privacy import Charge, Check, Measurement, Unit
 from understudy.release.answer import Answer, code_of
 from understudy.release.card import privacy_card
+from understudy.release.marks import carries_mark, marked
 from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
 from understudy.release.show import as_html, as_text
 from understudy.schema import Schema
@@ -50,10 +52,21 @@ class Release:
     convert: Callable[[pa.Table], Any] = field(default=_same)
     """Makes the kind of table that came in out of an Arrow table."""
 
+    def __post_init__(self) -> None:
+        """Mark the table, if the release is not private."""
+        object.__setattr__(self, "arrow", marked(self.arrow, self.notice))
+
     @cached_property
     def table(self) -> Any:
         """The synthetic table, as the kind of table that came in (an Arrow table for files and loaded releases)."""
-        return self.convert(self.arrow)
+        return self._handed_out(self.arrow, caller=4)
+
+    def _handed_out(self, table: pa.Table, caller: int = 3) -> Any:
+        """Return the kind of table that came in; one that cannot carry the mark of a seeded run comes with a warning."""
+        made = self.convert(marked(table, self.notice))
+        if not self.private and not carries_mark(made):
+            warnings.warn(f"{self.notice} This kind of table cannot say so itself.", stacklevel=caller)
+        return made
 
     @property
     def private(self) -> bool:
@@ -215,7 +228,7 @@ class Release:
         except SchemaError:
             values = ", ".join(f"{name} = {value}" for name, value in fixed.items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        return self.convert(self.schema.decode(made, rng))
+        return self._handed_out(self.schema.decode(made, rng))
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
         """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
