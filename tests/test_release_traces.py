@@ -145,3 +145,12 @@ def test_the_digits_of_decimals_do_not_come_back() -> None:
         quick(table(60).set_column(4, "pay", table(60).column("pay").cast(t))).table.schema.field("pay").type for t in pays
     ]
     assert types == [pa.float64(), pa.float64()]
+
+
+def test_the_codes_of_categories_do_not_count_those_of_other_frames() -> None:
+    """The codes of a polars Categorical are shared by all that is alive in the process."""
+    frame = pl.from_arrow(table(60)).with_columns(sex=pl.Series([f"unlisted {i}" for i in range(60)]).cast(pl.Categorical))
+    made = quick(frame, seed=None).table
+    assert made["sex"].dtype == pl.Enum(["F", "M"])
+    assert set(made["sex"].to_physical().to_list()) <= {0, 1, None}
+    assert len(frame) == 60  # still alive, as a caller's frame is
