@@ -125,6 +125,8 @@ def test_sample(home: Path, tmp_path: Path) -> None:
         assert run("sample", home / "release", "-n", 5, "-o", tmp_path / f"more.{kind}").exit_code == 0
         assert (tmp_path / f"more.{kind}").stat().st_size > 50
     assert len(json.loads(run("sample", home / "release", "-n", 3, "--json").stdout)["rows"]) == 3
+    exact = run("sample", home / "release", "-n", 9, "--given", "age=70", "--given", "sex=null", "--json")
+    assert [(row["age"], row["sex"]) for row in json.loads(exact.stdout)["rows"]] == [(70, None)] * 9
     wrong = run("sample", home / "release", "-n", 5, "--given", "sex=X")
     assert wrong.exit_code == 2
     assert "its values are F, M, null" in wrong.stderr

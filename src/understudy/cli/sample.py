@@ -28,7 +28,12 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 )
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("-n", "--rows", type=click.IntRange(min=0), required=True, help="How many rows.")
-@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value; may be repeated.")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Only rows with this value, or null; may be repeated.",
+)
 @click.option("-o", "--output", type=FILE, help="A .csv or .parquet file.  [default: CSV to standard output]")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json

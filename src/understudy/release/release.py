@@ -23,7 +23,8 @@ from understudy.errors import SchemaError, UserError
 from understudy.mechanism import Outcome
 from understudy.model import Model
 from understudy.privacy import Charge, Check, Measurement, Unit
-from understudy.release.answer import Answer, code_of
+from understudy.release.answer import Answer
+from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
 from understudy.release.marks import carries_mark, marked
 from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
@@ -218,17 +219,20 @@ class Release:
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
 
+        A value is given as the table has it, None or "null" for a missing one, or a bin by its label ("70 to 79").
         Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
         """
         rng = rng or np.random.default_rng(secrets.randbits(128))
-        fixed = given or {}
-        codes = {name: code_of(self.schema[name], value) for name, value in fixed.items()}
+        fixed = {name: given_value(self.schema[name], value) for name, value in (given or {}).items()}
         try:
-            made = self.model.generate(_whole(rows), rng, codes)
+            made = self.model.generate(_whole(rows), rng, {name: one.code for name, one in fixed.items()})
         except SchemaError:
-            values = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+            values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        return self._handed_out(self.schema.decode(made, rng))
+        table = self.schema.decode(made, rng)
+        for name, one in fixed.items():
+            table = one.placed(table, name)
+        return self._handed_out(table)
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
         """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
