@@ -57,6 +57,9 @@ def test_every_shared_number_has_one_text(release: Release) -> None:
     assert f"marginals at {confidence(record.confidence)}" in repr(release)
     assert show_size(record.model.size) in repr(release)
     assert show_size(record.model.size) in page
+    shown = re.search(r"the middle one (\S+)", repr(release))
+    assert shown is not None
+    assert f"Error, at most{shown[1]}" in words_of(page).replace("Error, at most ", "Error, at most")
 
 
 def test_the_card_names_the_noise_of_the_run(release: Release) -> None:

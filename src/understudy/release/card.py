@@ -35,7 +35,7 @@ def _title(record: Record, schema: Schema) -> str:
 
 
 def _promise(record: Record) -> str:
-    paragraphs = ["To everybody described by a row of the private table.", *sentences(record)]
+    paragraphs = ["This is promised to everybody described by a row of the private table.", *sentences(record)]
     return "\n\n".join(["## What is promised, and to whom", *(fill(text, WIDTH) for text in paragraphs)])
 
 
@@ -54,8 +54,8 @@ def _guarantee(record: Record, schema: Schema) -> dict[str, str]:
     privacy, columns = record.privacy, len(schema.columns)
     rows = ", the number of rows" if privacy.unit == "replace" else ""
     return {
-        "Flavour of privacy": f"(epsilon, delta) differential privacy, {parameters(privacy)}; accounted as "
-        "zero-concentrated differential privacy (zCDP)",
+        "Flavour of privacy": "(epsilon, delta) differential privacy, by way of zero-concentrated differential privacy "
+        f"(zCDP): {parameters(privacy)}",
         "Model of trust": "central: the owner of the table runs the software on the rows themselves",
         "Unit of privacy": UNITS[privacy.unit],
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",

@@ -6,7 +6,7 @@ from html import escape
 
 import pyarrow as pa
 
-from understudy.quantities import show_size
+from understudy.quantities import percent, show_size
 from understudy.release.promise import UNITS, confidence, parameters
 from understudy.release.record import Record
 
@@ -40,8 +40,10 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     promise = parameters(privacy)
     rounds = len(record.rounds)
     how = f"{record.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(record.charges)} charges"
-    shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds)
-    spread = f", the median {shares[len(shares) // 2]:.0%} and the worst {shares[-1]:.0%} of the rows" if shares else ""
+    asked = {tuple(query.attributes) for query in record.workload.marginals}
+    shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds if tuple(b.columns) in asked)
+    middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
+    spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     return [
         ("privacy", promise if record.private else f"none promised; spent as if {promise}"),
         ("unit", UNITS[privacy.unit]),

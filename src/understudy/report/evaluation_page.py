@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from understudy.quantities import percent
 from understudy.release.promise import confidence, rounded_up
 from understudy.report.charts.distribution import REAL, distribution
 from understudy.report.charts.heatmap import Cell, heatmap, legend
@@ -9,7 +10,7 @@ from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import ErrorView, EvaluationData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, data, percent, plural
+from understudy.report.numbers import count, data, plural
 from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 

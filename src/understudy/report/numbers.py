@@ -12,18 +12,6 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if isfinite(value) else "unlimited"
 
 
-def percent(share: float) -> str:
-    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%."""
-    value = 100 * share
-    if not isfinite(value):
-        return "no limit"
-    if 0 < value < 0.01:
-        return "<0.01%"
-    if value < 1:
-        return f"{value:.2f}%"
-    return f"{value:.1f}%" if value < 9.95 else f"{value:,.0f}%"
-
-
 def digits(value: float, significant: int = 3) -> str:
     """Write a number with so many significant digits, in powers of ten only when it is very large or small."""
     if value == 0 or not isfinite(value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.quantities import show_size
+from understudy.quantities import percent, show_size
 from understudy.release.promise import UNITS, confidence, rounded_up
 from understudy.report import words as say
 from understudy.report.charts.budget import budget_bar, round_columns
@@ -17,7 +17,7 @@ from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import BoundView, ColumnView, ReportData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, data, digits, percent, plural
+from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 

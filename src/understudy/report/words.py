@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import ceil
 
+from understudy.quantities import percent
 from understudy.release.promise import rounded_up
 from understudy.report.data import ReportData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, digits, percent, plural
+from understudy.report.numbers import count, digits, plural
 
 HIGH = 0.25
 """A bound above this share of the records is called high."""
