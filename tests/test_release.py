@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from datetime import date, datetime
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -109,9 +111,43 @@ def test_given_values_are_checked(release: Release) -> None:
         release.sample(3, {"age": None})
     with pytest.raises(UserError, match="whole number"):
         release.sample(-1)
-    one = release.sample(5, {"age": 37, "seen": "2024-05-01"})
-    assert all(30 <= age <= 39 for age in one.column("age").to_pylist())
-    assert {moment.month for moment in one.column("seen").to_pylist()} <= {4, 5, 6}
+
+
+GIVEN: list[tuple[str, Any, Any]] = [
+    ("age", 37, 37),
+    ("age", "37", 37),
+    ("age", 37.0, 37),
+    ("age", np.int8(37), 37),
+    ("visits", None, None),
+    ("visits", "null", None),
+    ("sex", "null", None),
+    ("sex", None, None),
+    ("sex", "F", "F"),
+    ("pay", 12.34, 12.34),
+    ("pay", "12.34", 12.34),
+    ("pay", 1000, 1000.0),
+    ("born", date(1987, 5, 6), date(1987, 5, 6)),
+    ("born", "1987-05-06", date(1987, 5, 6)),
+    ("seen", datetime(2024, 5, 6, 7, 8, 9), datetime(2024, 5, 6, 7, 8, 9)),
+    ("seen", "2024-05-06 07:08:09", datetime(2024, 5, 6, 7, 8, 9)),
+    ("member", True, True),
+    ("level", "mid", "mid"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "found"), GIVEN, ids=str)
+def test_rows_have_the_very_value_that_is_given(release: Release, column: str, value: Any, found: Any) -> None:
+    made = release.sample(20, {column: value})
+    assert made.column(column).to_pylist() == [found] * 20
+    assert made.schema == release.arrow.schema
+    other = "level" if column != "level" else "sex"
+    assert len(set(made.column(other).to_pylist())) > 1  # the rest is drawn as always
+
+
+def test_a_bin_can_be_given_by_its_label(release: Release) -> None:
+    made = release.sample(60, {"age": "30 to 39"}).column("age").to_pylist()
+    assert all(30 <= age <= 39 for age in made)
+    assert len(set(made)) > 3
 
 
 def test_a_research_run_is_marked_everywhere(release: Release, folder: Path) -> None:
@@ -176,13 +212,13 @@ def test_nothing_private_is_in_any_file(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_file_is_a_pickle_and_loading_one_runs_nothing(folder: Path) -> None:
     endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
     assert endings <= {".json", ".npy", ".parquet", ".toml", ".md"}
-    np.save(folder / "measurements" / "values.npy", np.array([print], dtype=object), allow_pickle=True)
-    with pytest.raises(FormatError, match=r"values\.npy"):
+    np.save(folder / "measurements" / "values.NOT-PRIVATE.npy", np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(FormatError, match=r"values\.NOT-PRIVATE\.npy"):
         understudy.load(folder)
 
 
 @pytest.mark.parametrize(
-    "name", ["release.json", "measurements/measurements.json", "measurements/values.npy", "model/model.json"]
+    "name", ["release.json", "measurements/measurements.json", "measurements/values.NOT-PRIVATE.npy", "model/model.json"]
 )
 def test_a_missing_or_cut_file_is_said_plainly(folder: Path, name: str) -> None:
     path = folder / name
@@ -198,7 +234,12 @@ def test_a_missing_or_cut_file_is_said_plainly(folder: Path, name: str) -> None:
 def test_damage_raises_nothing_but_format_errors(folder: Path, tmp_path: Path) -> None:
     """Seeded: 60 releases with a few bytes changed each load as they are, or are refused; nothing else happens."""
     rng = np.random.default_rng(8)
-    names = ["release.json", "measurements/measurements.json", "measurements/values.npy", "synthetic.parquet"]
+    names = [
+        "release.json",
+        "measurements/measurements.json",
+        "measurements/values.NOT-PRIVATE.npy",
+        "synthetic.NOT-PRIVATE.parquet",
+    ]
     refused = 0
     for turn in range(60):
         copy = tmp_path / f"copy{turn}"
@@ -245,7 +286,7 @@ def test_only_a_release_is_overwritten_and_only_when_asked(release: Release, tmp
     with pytest.raises(UserError, match="exists already"):
         release.save(tmp_path / "r")
     release.save(tmp_path / "r", format="parquet", overwrite=True)
-    assert not (tmp_path / "r" / "synthetic.csv").exists()
+    assert not list((tmp_path / "r").glob("*.csv"))
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years")

@@ -7,7 +7,7 @@ its size are typical, its error is the made-up table's own.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import pi, sqrt
 from pathlib import Path
@@ -23,6 +23,7 @@ from understudy.mechanism.schedule import first_step
 from understudy.metrics import workload_error
 from understudy.model import tree_size
 from understudy.privacy import Budget, Unit, sigma_for
+from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.quantities import parse_size
 from understudy.release.making import DEFAULT_DELTA
@@ -122,8 +123,8 @@ def plan(
     )
     if not rehearse:
         return found
-    done = _rehearse(schema, queries, budget, rows, max_size=config.max_size, time_limit=time_limit, progress=progress)
-    return Plan(**{**found.__dict__, "rehearsal": done})
+    how = {"unit": neighbours, "max_size": config.max_size, "time_limit": time_limit, "progress": progress}
+    return replace(found, rehearsal=_rehearse(schema, queries, budget, rows, **how))
 
 
 def _noise_share(sigma: float, codes: int, rows: int) -> float:
@@ -131,32 +132,19 @@ def _noise_share(sigma: float, codes: int, rows: int) -> float:
     return min(2.0, sqrt(2 / pi) * sigma * codes / rows)
 
 
-def _rehearse(
-    schema: Schema,
-    workload: Workload,
-    budget: Budget,
-    rows: int,
-    *,
-    max_size: int,
-    time_limit: str | float | None,
-    progress: Choice,
-) -> Rehearsal | None:
-    """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same."""
+def _rehearse(schema: Schema, workload: Workload, budget: Budget, rows: int, **settings: Any) -> Rehearsal | None:
+    """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same.
+
+    Beyond the largest budget that is accepted there is no noise left to speak of, so that one is taken.
+    """
     rehearsed = min(rows, MOST_REHEARSED)
     codes = stand_in(schema, rehearsed, np.random.default_rng(STAND_IN_SEED))
     if not len(codes):  # every row that came up was an impossible one
         return None
-    rho = budget.rho * Fraction(rows, len(codes)) ** 2
+    rho = min(budget.rho * Fraction(rows, len(codes)) ** 2, Fraction(RHOS[1]))
     began = monotonic()
-    release = synthesize(
-        codes,
-        schema if not schema.draft else _reviewed(schema),
-        rho=rho,
-        workload=workload,
-        max_size=max_size,
-        time_limit=time_limit,
-        progress=progress,
-    )
+    declared = _reviewed(schema) if schema.draft else schema
+    release = synthesize(codes, declared, rho=rho, workload=workload, **settings)
     seconds = monotonic() - began
     real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
     error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])

@@ -1,4 +1,4 @@
-"""Sizes and times as people write them: 80MB, 1.5 GB, 10m, 2h30m. Owns no data."""
+"""Sizes, times and shares as people write them: 80MB, 1.5 GB, 10m, 2h30m, 3.4%. Owns no data."""
 
 from __future__ import annotations
 
@@ -47,3 +47,15 @@ def show_time(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def percent(share: float) -> str:
+    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%."""
+    value = 100 * share
+    if not isfinite(value):
+        return "no limit"
+    if 0 < value < 0.01:
+        return "<0.01%"
+    if value < 1:
+        return f"{value:.2f}%"
+    return f"{value:.1f}%" if value < 9.95 else f"{value:,.0f}%"

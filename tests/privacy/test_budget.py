@@ -19,8 +19,8 @@ from mpmath import mp, mpf  # type: ignore[import-untyped]
 from understudy.errors import BudgetError
 from understudy.privacy import Budget, epsilon_of, rho_of
 
-EPSILONS = [1e-6, 1e-4, 0.01, 0.1, 1.0, 3.7, 10.0, 100.0, 1e3]
-DELTAS = [1e-15, 1e-9, 1e-6, 1e-3, 0.1, 0.5]
+EPSILONS = [1e-6, 1e-4, 0.01, 0.1, 1.0, 3.7, 10.0, 100.0, 1e3, 1e6]
+DELTAS = [1e-100, 1e-15, 1e-9, 1e-6, 1e-3, 0.1, 0.5]
 
 
 def least_epsilon(rho: Fraction, delta: float) -> mpf:
@@ -50,7 +50,7 @@ def test_rho_is_safe_and_tight(epsilon: float, delta: float) -> None:
 
 @pytest.mark.promise(6)
 @pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("exponent", range(-14, 4, 2))
+@pytest.mark.parametrize("exponent", range(-18, 10, 3))
 def test_epsilon_is_safe_and_tight(exponent: int, delta: float) -> None:
     rho = Fraction(10) ** exponent
     least = least_epsilon(rho, delta)
@@ -60,8 +60,8 @@ def test_epsilon_is_safe_and_tight(exponent: int, delta: float) -> None:
 @pytest.mark.promise(6)
 @settings(max_examples=40, deadline=None)
 @given(
-    st.floats(-6, 3).map(lambda e: 10.0**e),
-    st.floats(-15, -0.31).map(lambda e: 10.0**e),
+    st.floats(-6, 6).map(lambda e: 10.0**e),
+    st.floats(-100, -0.31).map(lambda e: 10.0**e),
 )
 def test_conversions_are_safe_anywhere(epsilon: float, delta: float) -> None:
     rho = Fraction(rho_of(epsilon, delta))
@@ -141,8 +141,8 @@ def test_fractions_are_rounded_to_the_safe_side() -> None:
         ({"epsilon": 1, "delta": -1e-9}, "delta must lie between 0 and 1"),
         ({"epsilon": 1, "delta": nan}, "delta must be a finite number"),
         ({"epsilon": 1, "delta": Fraction(1, 10**400)}, "delta must lie between 0 and 1"),
-        ({"epsilon": 1e-300, "delta": 1e-300}, "too small to work with"),
-        ({"epsilon": 10**400, "delta": 1e-9}, "beyond the range"),
+        ({"epsilon": 1e-300, "delta": 1e-300}, "choose one from 1e-06 to 1e+06"),
+        ({"epsilon": 10**400, "delta": 1e-9}, "choose one from 1e-06 to 1e+06"),
         ({"rho": 0}, "rho must be above 0, not 0"),
         ({"rho": -1}, "rho must be above 0"),
         ({"rho": nan}, "rho must be a finite number"),

@@ -16,9 +16,9 @@ from understudy.errors import UserError
 from understudy.evaluate import Evaluation, evaluate
 from understudy.privacy import Unit
 from understudy.release import Release, load
+from understudy.release.promise import guess
 from understudy.report import render_evaluation, render_report, write_evaluation, write_report
 from understudy.report.data import column_view, dependence, report_data
-from understudy.report.words import guess
 
 from .html_checker import read, table
 from .releases_made import NASTY, codes, make
@@ -255,7 +255,7 @@ def test_little_budget_rows_asked_for_and_replacement() -> None:
     page = render_report(release)
     sound(page)
     assert "Adding up rows as they are." in page
-    assert "one record replaced" in page
+    assert "one row replaced" in page
     empty = make(*codes({"a": 3, "b": 4}), rows=0)
     sound(render_report(empty))
 

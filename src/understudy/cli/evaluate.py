@@ -13,6 +13,7 @@ from understudy.cli.options import FILE, FOLDER, as_json, print_json, warn
 from understudy.evaluate import NOT_PRIVATE, Evaluation
 from understudy.evaluate import evaluate as compare
 from understudy.release import load
+from understudy.release.promise import confidence
 
 ABOVE = 1
 
@@ -66,8 +67,7 @@ def _show(found: Evaluation) -> None:
 
 
 def _expected(found: Evaluation) -> str:
-    confidence = found.release.record.confidence
-    return f"at least {confidence:.0%} on average, over runs"
+    return f"at least {confidence(found.release.record.confidence)} on average, over runs"
 
 
 def _table(found: Evaluation) -> Table:

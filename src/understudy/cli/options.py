@@ -61,7 +61,7 @@ def table_of(data: str | None, sql: str | None, database: Path | None) -> str | 
 
 
 def given_values(pairs: tuple[str, ...]) -> dict[str, str | None]:
-    """Read ``sex=F``; ``sex=`` is a missing value."""
+    """Read ``sex=F``; ``sex=`` is a missing value, and so is ``sex=null`` unless the column lists that as a value."""
     found: dict[str, str | None] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

@@ -10,6 +10,7 @@ from understudy.cli.options import as_json, budget, print_json
 from understudy.planning import Plan
 from understudy.planning import plan as make_plan
 from understudy.quantities import show_size, show_time
+from understudy.release.promise import rounded_up
 
 
 @click.command(
@@ -42,7 +43,8 @@ def plan(schema_path: str, no_rehearsal: bool, json_: bool, **settings: Any) -> 
 def _arithmetic(plan: Plan) -> list[str]:
     return [
         "From the settings alone:",
-        f"  budget            epsilon = {plan.epsilon:g}, delta = {plan.delta:g}, rho = {plan.rho:.6g}",
+        f"  budget            epsilon = {rounded_up(plan.epsilon)}, delta = {rounded_up(plan.delta)}, "
+        f"rho = {rounded_up(plan.rho)}",
         f"  workload          {plan.queries:,} queries, {plan.marginals:,} marginals to choose from",
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from understudy.cli.options import FOLDER, as_json, print_json, warn
 from understudy.errors import UserError
-from understudy.release import Answer, Release, load
+from understudy.release import NOT_PRIVATE, Answer, Release, load
+from understudy.release.promise import confidence
 from understudy.uncertainty import Intervals
 
 
@@ -67,6 +68,7 @@ def _described(answer: Answer, intervals: Intervals | None) -> dict[str, Any]:
     bound = answer.bound
     return {
         "private": answer.private,
+        "notice": "" if answer.private else NOT_PRIVATE,
         "columns": list(answer.columns),
         "bound": None
         if bound is None
@@ -89,7 +91,7 @@ def _table(answer: Answer, intervals: Intervals | None, most: int | None) -> Tab
         table.add_column(escape(name), overflow="fold")
     table.add_column("rows", justify="right")
     if intervals is not None:
-        table.add_column(f"{intervals.confidence:.0%} interval", justify="right")
+        table.add_column(f"{confidence(intervals.confidence)} interval", justify="right")
     for labels, count, low, high in rows:
         between = [] if intervals is None else [f"{low:,} to {high:,}"]
         table.add_row(*(escape(label) for label in labels), f"{count:,.1f}", *between)

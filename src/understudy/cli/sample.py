@@ -13,6 +13,7 @@ import pyarrow.csv
 from understudy.cli.options import FILE, FOLDER, as_json, given_values, print_json, warn
 from understudy.errors import UserError
 from understudy.release import load
+from understudy.release.marks import marked_path
 from understudy.release.tables import write_table
 
 
@@ -27,7 +28,12 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 )
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("-n", "--rows", type=click.IntRange(min=0), required=True, help="How many rows.")
-@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Only rows with this value; may be repeated.")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Only rows with this value, or null; may be repeated.",
+)
 @click.option("-o", "--output", type=FILE, help="A .csv or .parquet file.  [default: CSV to standard output]")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json
@@ -38,20 +44,22 @@ def sample(*, folder: Path, rows: int, given: tuple[str, ...], output: Path | No
         warn(release.notice)
     table = release.sample(rows, given_values(given), rng=None if seed is None else np.random.default_rng(seed))
     if output is not None:
-        write(table, output)
-        click.echo(f"{rows:,} rows are in {output}.", err=True)
+        written = write(table, output, release.private)
+        click.echo(f"{rows:,} rows are in {written}.", err=True)
     elif json_:
         texts = [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
-        print_json({"private": release.private, "rows": texts})
+        print_json({"private": release.private, "notice": release.notice, "rows": texts})
     else:
         _to_screen(table)
 
 
-def write(table: pa.Table, path: Path) -> None:
-    """Write a table by the ending of the file's name."""
+def write(table: pa.Table, path: Path, private: bool) -> Path:
+    """Write a table by the ending of the file's name; return the path, which says so where the table is not private."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{path} must end in .csv or .parquet.")
-    write_table(table, path)
+    target = marked_path(path, private)
+    write_table(table, target)
+    return target
 
 
 def _plain(value: object) -> object:

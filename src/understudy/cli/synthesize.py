@@ -31,7 +31,7 @@ Exit status: 0 done; 2 wrong usage or input, nothing spent unless it says so; 3 
 @click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
-@click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: the noisy estimate of the table's]")
+@click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: by noisy counts, at most 10 million]")
 @click.option("--time-limit", metavar="TIME", help="Finish with one last round rather than take longer, such as 10m.")
 @click.option(
     "--mechanism",
@@ -102,6 +102,8 @@ def summary(release: Release, folder: Path) -> dict[str, Any]:
 WORDS = {
     "synthetic.csv": "the synthetic table",
     "synthetic.parquet": "the synthetic table",
+    "synthetic.NOT-PRIVATE.csv": "the synthetic table of a seeded run",
+    "synthetic.NOT-PRIVATE.parquet": "the synthetic table of a seeded run",
     "report.html": "the report, for a browser",
     "privacy-card.md": "what was promised, in words",
     "release.json": "everything about the release, for machines",

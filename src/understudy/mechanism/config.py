@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from understudy.errors import BudgetError, CapacityError, UserError, did_you_mean
 from understudy.privacy import Unit, laplace_scale_for, sigma_for
@@ -63,15 +63,6 @@ class AimConfig:
             raise CapacityError(f"max_size must be a number of bytes above 0, not {self.max_size!r}.")
         if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
             raise UserError(f"time_limit must be a number of seconds, not {self.time_limit!r}.")
-
-    @classmethod
-    def of(cls, **options: Any) -> AimConfig:
-        """Make a configuration from keyword options; an unknown one is named, with the nearest known."""
-        names = [f.name for f in fields(cls)]
-        for option in options:
-            if option not in names:
-                raise UserError(f'There is no option "{option}".{did_you_mean(option, names)}')
-        return cls(**options)
 
     @property
     def share(self) -> Fraction:

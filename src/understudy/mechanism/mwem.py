@@ -7,6 +7,9 @@ from typing import Any
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.config import AimConfig
 
+SWITCHES: dict[str, Any] = {"initial": "uniform", "candidates": "workload", "criterion": "mwem", "adaptive": False}
+"""What makes it MWEM; these are no options of it."""
+
 
 def mwem(**options: Any) -> Aim:
     """Uniform start, candidates from the workload itself, distance less cells as the score, T = d equal
@@ -15,5 +18,4 @@ def mwem(**options: Any) -> Aim:
     Unlike the paper's it respects ``max_size``, and it measures the number of rows first, which the paper
     takes as known.
     """
-    switches = {"initial": "uniform", "candidates": "workload", "criterion": "mwem", "adaptive": False}
-    return Aim(AimConfig.of(**{**switches, **options}), title="mwem")
+    return Aim(AimConfig(**SWITCHES, **options), title="mwem")

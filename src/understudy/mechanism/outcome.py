@@ -20,6 +20,9 @@ from understudy.model import Fit, Model, Observation
 from understudy.privacy import Charge, Check, Measurement, Selection, Unit
 from understudy.workload import Workload
 
+MOST_ROWS = 10_000_000
+"""Rows of a synthetic table unless more are asked for: where noise is large, the noisy total can be any number."""
+
 
 class ZeroCells(Protocol):
     """Combinations that cannot occur: a row of ``cells`` is one, in the order of ``clique``."""
@@ -114,8 +117,8 @@ class Outcome:
         return sum((charge.rho for charge in self.charges), Fraction(0))
 
     def draw(self, rng: np.random.Generator, rows: int | None = None) -> NDArray[np.int32]:
-        """Return a synthetic table as codes, near to the model on all of W_+; as many rows as the noisy total by default."""
+        """Return a synthetic table as codes, near to the model on all of W_+; as many rows as its total by default."""
         if self.model is None:
             raise InternalError(f"{self.mechanism} made no model to draw a table from.")
-        wanted = max(round(self.model.total), 0) if rows is None else rows
+        wanted = min(max(round(self.model.total), 0), MOST_ROWS) if rows is None else rows
         return self.model.generate(wanted, rng, near=self.workload.importance)

@@ -7,7 +7,8 @@ Version 1. ``model.json`` has the domain, the mass, the cliques of the potential
 zeros with the number of combinations each, and for each array its length and SHA-256; ``checksum`` is the SHA-256 of the
 other entries as compact JSON with sorted keys. ``parameters-*.npy`` holds the potentials of all cliques one after another
 (float64, each in C order), ``zeros-*.npy`` the forbidden combinations one after another (int64); the stars are the first
-16 digits of the array's SHA-256. Writing replaces ``model.json`` last, so a folder always holds a whole model.
+16 digits of the array's SHA-256. A model that is not private has a ``notice``, and its arrays are ``*.NOT-PRIVATE.npy``.
+Writing replaces ``model.json`` last, so a folder always holds a whole model.
 """
 
 from __future__ import annotations
@@ -71,19 +72,24 @@ class _Description(_Entry):
     zeros: list[_Zeros]
     parameters: _Array
     forbidden: _Array
+    notice: str = ""
+    """What must be said of the model wherever it goes: that it is not private. Then the names of its arrays say so too."""
 
 
-def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
-    """Write ``model`` into ``folder`` (made when missing); a model already there is replaced in one step."""
+def save_model(model: Model, folder: str | os.PathLike[str], *, notice: str = "") -> None:
+    """Write ``model`` into ``folder`` (made when missing); a model already there is replaced in one step.
+
+    ``notice`` says that the model is not private, where it is not.
+    """
     parameters = _flat(model.parameters.values(), np.dtype("<f8"))
     if not (np.all(np.isfinite(parameters)) and isfinite(model.total)):
         raise InternalError("A model with a potential or a mass that is not finite cannot be saved.")
     contents = {"parameters": _npy(parameters)}
     contents["zeros"] = _npy(_flat((zero.cells for zero in model.zeros), np.dtype("<i8")))
-    description = _describe(model, contents)
+    description = _describe(model, contents, notice)
     document = {**description, "checksum": _checksum(description)}
     try:
-        _write(Path(folder), contents, json.dumps(document, indent=1).encode())
+        _write(Path(folder), contents, json.dumps(document, indent=1).encode(), notice)
     except OSError as problem:
         raise UserError(f"The model cannot be saved in {folder}: {problem.strerror}.") from None
 
@@ -101,7 +107,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     if len(set(cliques)) != len(cliques):
         raise _damaged("a clique appears twice")
     lengths = [domain.cells(clique) for clique in cliques]
-    numbers = _array(Path(folder), "parameters", found.parameters, sum(lengths), np.dtype("<f8"))
+    numbers = _array(Path(folder), "parameters", found, sum(lengths), np.dtype("<f8"))
     if not np.all(np.isfinite(numbers)):
         raise _damaged("a potential is not finite")
     tables = [part.reshape(domain.shape(c)) for c, part in zip(cliques, _cut(numbers, lengths), strict=True)]
@@ -119,7 +125,7 @@ def _npy(array: NDArray[Any]) -> bytes:
     return stream.getvalue()
 
 
-def _describe(model: Model, contents: Mapping[str, bytes]) -> dict[str, Any]:
+def _describe(model: Model, contents: Mapping[str, bytes], notice: str) -> dict[str, Any]:
     cells = {"parameters": sum(np.size(table) for table in model.parameters.values())}
     cells["zeros"] = sum(np.size(zero.cells) for zero in model.zeros)
     arrays = {
@@ -134,7 +140,12 @@ def _describe(model: Model, contents: Mapping[str, bytes]) -> dict[str, Any]:
         zeros=[_Zeros(clique=list(zero.clique), combinations=_combinations(zero)) for zero in model.zeros],
         parameters=arrays["parameters"],
         forbidden=arrays["zeros"],
-    ).model_dump()
+        notice=notice,
+    ).model_dump(exclude_defaults=True)
+
+
+def _file(name: str, digest: str, notice: str) -> str:
+    return f"{name}-{digest[:16]}{'.NOT-PRIVATE' if notice else ''}.npy"
 
 
 def _combinations(zero: Any) -> int:
@@ -146,15 +157,15 @@ def _checksum(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _write(folder: Path, contents: Mapping[str, bytes], document: bytes) -> None:
+def _write(folder: Path, contents: Mapping[str, bytes], document: bytes, notice: str) -> None:
     """Write the arrays under names of their own first, then swap ``model.json``, then drop what it no longer names."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = {f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.npy": content for name, content in contents.items()}
+    names = {_file(name, hashlib.sha256(content).hexdigest(), notice): content for name, content in contents.items()}
     for name, content in names.items():
         _replace(folder / name, content)
     _replace(folder / "model.json", document)
     for name in contents:
-        for old in folder.glob(f"{name}-" + "[0-9a-f]" * 16 + ".npy"):
+        for old in folder.glob(f"{name}-" + "[0-9a-f]" * 16 + "*.npy"):
             if old.name not in names:
                 old.unlink(missing_ok=True)
 
@@ -215,11 +226,12 @@ def _read(path: Path, smallest: int, largest: int) -> bytes:
         raise FormatError(f"{path} cannot be read: {problem.strerror}.") from None
 
 
-def _array(folder: Path, name: str, declared: _Array, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _array(folder: Path, name: str, found: _Description, length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the numbers of an array's file, once its size, checksum and header are what they should be."""
+    declared = found.parameters if name == "parameters" else found.forbidden
     if declared.length != length:
         raise _damaged(f"its {name} have {declared.length} numbers where the cliques need {length}")
-    file = f"{name}-{declared.sha256[:16]}.npy"
+    file = _file(name, declared.sha256, found.notice)
     content = _read(folder / file, length * dtype.itemsize, length * dtype.itemsize + HEADER)
     if hashlib.sha256(content).hexdigest() != declared.sha256:
         raise _damaged(f"{file} does not match its checksum")
@@ -255,7 +267,7 @@ def _zeros(folder: Path, domain: Domain, found: _Description) -> tuple[Forbidden
     if not all(cliques):
         raise _damaged("a structural zero names no attribute")
     lengths = [zero.combinations * len(c) for zero, c in zip(found.zeros, cliques, strict=True)]
-    codes = _array(folder, "zeros", found.forbidden, sum(lengths), np.dtype("<i8"))
+    codes = _array(folder, "zeros", found, sum(lengths), np.dtype("<i8"))
     zeros = []
     for clique, part in zip(cliques, _cut(codes, lengths), strict=True):
         cells = part.reshape(-1, len(clique))

@@ -15,6 +15,9 @@ from understudy.errors import BudgetError, BudgetExceeded, InternalError
 from understudy.privacy.conversion import checked_delta, epsilon_of, rho_of
 from understudy.privacy.cost import float_below, positive, show
 
+EPSILONS, DELTAS, RHOS = (1e-6, 1e6), (1e-100, 1.0), (1e-18, 1e9)
+"""The budgets that are accepted: with each, every mechanism runs to its end (tests/test_extremes.py)."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -30,10 +33,12 @@ class Budget:
         if rho is not None:
             if epsilon is not None or delta is not None:
                 raise BudgetError("Give epsilon and delta, or rho alone: together they would be two budgets.")
-            return cls(positive(rho, "rho"))
+            return cls(_within(positive(rho, "rho"), RHOS, "rho"))
         if epsilon is None or delta is None:
             raise BudgetError("Give both epsilon and delta (say epsilon=1, delta=1e-9), or rho alone.")
-        epsilon_float, delta_float = float_below(positive(epsilon, "epsilon")), checked_delta(delta)
+        epsilon_float = float_below(_within(positive(epsilon, "epsilon"), EPSILONS, "epsilon"))
+        delta_float = checked_delta(delta)
+        _within(Fraction(delta_float), DELTAS, "delta")
         return cls(Fraction(rho_of(epsilon_float, delta_float)), epsilon_float, delta_float)
 
     def epsilon_at(self, delta: float) -> float:
@@ -41,6 +46,14 @@ class Budget:
         if self.epsilon is not None and delta == self.delta:
             return self.epsilon
         return epsilon_of(self.rho, delta)
+
+
+def _within(value: Fraction, accepted: tuple[float, float], name: str) -> Fraction:
+    """Return ``value``; one beyond the range in which a run is known to end well is refused, before anything is spent."""
+    least, most = accepted
+    if not Fraction(least) <= value <= Fraction(most):
+        raise BudgetError(f"{name} = {show(value)} is not accepted; choose one from {least:g} to {most:g}.")
+    return value
 
 
 @dataclass(frozen=True)

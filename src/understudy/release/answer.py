@@ -1,4 +1,4 @@
-"""A marginal in the user's own values with its bound, and the codes of values that a user names. Public."""
+"""A marginal in the user's own values with its bound, and the values that a user names. Public."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.errors import UserError, did_you_mean
+from understudy.release.promise import confidence
 from understudy.schema import Column
-from understudy.schema.cells import Objects
+from understudy.schema.binned import Binned
+from understudy.schema.bins import Numbers
+from understudy.schema.cells import Kind, Objects
+from understudy.schema.typed import cells_of
 from understudy.uncertainty import Bound
 
 SHOWN = 12
@@ -57,22 +61,53 @@ class Answer:
         else:
             said = (
                 f"The summed error of these counts is at most {self.bound.value:,.0f} rows "
-                f"(with probability {self.bound.confidence:.0%}; {self.bound.kind})."
+                f"(with probability {confidence(self.bound.confidence)}; {self.bound.kind})."
             )
         return said if self.private else f"NOT PRIVATE. {said}"
 
 
-def code_of(column: Column, value: Any) -> int:
-    """Return the code of one value that a user names; None is null."""
-    named = Objects([value])
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A value that all rows should have: its code, and the value itself where the code is a bin with others in it."""
+
+    code: int
+    value: pa.Array | None = None
+
+    def placed(self, table: pa.Table, name: str) -> pa.Table:
+        """Return ``table`` with the value itself in each row of column ``name``."""
+        if self.value is None:
+            return table
+        rows = self.value.take(pa.array(np.zeros(table.num_rows, np.int64)))
+        return table.set_column(table.column_names.index(name), table.schema.field(name), rows)
+
+
+def given(column: Column, value: Any) -> Given:
+    """Return what a user names: a value, None for null, or the label of a code ("null", "70 to 79")."""
     if value is None and not column.nullable:
         raise UserError(f'Column "{column.name}" is never null; its values are {_some(column.labels)}.')
-    if column.faults(named)[0]:
-        if value is None:
-            return column.size - 1
-        hint = did_you_mean(str(value), column.labels)
-        raise UserError(f'Column "{column.name}" has no value "{value}"; its values are {_some(column.labels)}.{hint}')
-    return int(column.encode(named)[0])
+    if value is None:
+        return Given(column.size - 1)
+    named = Objects([value])
+    if not column.faults(named)[0]:
+        return Given(int(column.encode(named)[0]), _in_its_bin(column, named) if isinstance(column, Binned) else None)
+    if value in column.labels:
+        return Given(column.labels.index(value))
+    hint = did_you_mean(str(value), column.labels)
+    raise UserError(f'Column "{column.name}" has no value "{value}"; its values are {_some(column.labels)}.{hint}')
+
+
+def _in_its_bin(column: Binned, named: Objects) -> pa.Array:
+    """Return one value as the column writes it; it is known to fit."""
+    (part,) = cells_of(named).parts
+    numbers: Numbers | None
+    if part.kind is Kind.TEXT:
+        numbers = column.scale.of_text(part.values, column.nulls).numbers
+    elif part.kind in (Kind.NUMBER, Kind.BOOLEAN):
+        numbers = column.scale.of_numbers(np.asarray(part.values, np.float64))
+    else:
+        numbers = column.scale.of_moments(part.values, part.kind)
+    assert numbers is not None  # what the scale has no numbers for does not fit
+    return column.scale.write(numbers, np.zeros(1, bool))
 
 
 def _some(labels: tuple[str, ...]) -> str:

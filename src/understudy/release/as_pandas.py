@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from understudy.release.frames import Convert, as_arrow, as_timestamp, family, listed_values
+from understudy.release.marks import mark_of
 from understudy.schema import Column, Schema
 from understudy.schema.listed import Listed
 
@@ -17,7 +18,9 @@ def like_pandas(frame: Any, schema: Schema) -> Convert:
     dtypes = dict(zip([str(name) for name in frame.columns], frame.dtypes, strict=True))
 
     def convert(table: pa.Table) -> Any:
-        return pd.DataFrame({c.name: _series(table.column(c.name), c, dtypes.get(c.name)) for c in schema.columns})
+        made = pd.DataFrame({c.name: _series(table.column(c.name), c, dtypes.get(c.name)) for c in schema.columns})
+        made.attrs = mark_of(table)
+        return made
 
     return convert
 

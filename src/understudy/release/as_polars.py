@@ -29,7 +29,7 @@ def _series(series: Any, column: Column, wanted: Any) -> Any:
     if wanted is None or wanted == series.dtype or not _adoptable(column, wanted):
         return series
     try:
-        if isinstance(wanted, pl.Enum):  # with the schema's values, whatever the frame's own were
+        if isinstance(wanted, pl.Enum | pl.Categorical):  # with the schema's values: a Categorical's codes tell of others
             return series.cast(pl.String).cast(pl.Enum(_texts(column)))
         if isinstance(wanted, pl.Datetime) and isinstance(series.dtype, pl.Datetime):
             return _moments(series, wanted)
@@ -42,7 +42,7 @@ def _adoptable(column: Column, wanted: Any) -> bool:
     if isinstance(wanted, pl.Enum | pl.Categorical):
         return isinstance(column, Listed)
     tests: dict[str, bool] = {"truth": wanted == pl.Boolean, "whole": wanted.is_integer(), "text": wanted == pl.String}
-    tests |= {"real": wanted.is_float() or wanted.is_decimal(), "time": isinstance(wanted, pl.Date | pl.Datetime)}
+    tests |= {"real": wanted.is_float(), "time": isinstance(wanted, pl.Date | pl.Datetime)}
     return tests.get(family(column.type), False)
 
 

@@ -70,7 +70,7 @@ def _like_arrow(found: pa.Schema, schema: Schema) -> Convert:
 
     def convert(table: pa.Table) -> pa.Table:
         columns = {c.name: as_arrow(table.column(c.name), c, types.get(c.name)) for c in schema.columns}
-        return pa.table(columns)
+        return pa.table(columns, metadata=table.schema.metadata)
 
     return convert
 
@@ -106,7 +106,7 @@ def family(type_: pa.DataType) -> str:
     tests: dict[str, Callable[[pa.DataType], bool]] = {
         "truth": types.is_boolean,
         "whole": types.is_integer,
-        "real": lambda t: types.is_floating(t) or types.is_decimal(t),
+        "real": types.is_floating,  # not decimals: their digits may have been counted over the values
         "text": lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t),
         "time": lambda t: types.is_date(t) or types.is_timestamp(t),
     }

@@ -58,7 +58,9 @@ class MechanismRecord(Entry):
 class PrivacyRecord(Entry):
     """What was promised."""
 
-    epsilon: Finite = Field(gt=0, description="Of (epsilon, delta) differential privacy.")
+    epsilon: Finite = Field(
+        ge=0, description="Of (epsilon, delta) differential privacy; 0 where delta alone covers a very small rho."
+    )
     delta: Finite = Field(gt=0, lt=1, description="Of (epsilon, delta) differential privacy.")
     rho: Amount = Field(description="The budget that epsilon and delta stand for, in zero-concentrated DP (zCDP).")
     spent: Amount = Field(description="The sum of all charges; never above rho.")

@@ -6,6 +6,7 @@ Public: everything here was released by the door, computed from that, or declare
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,8 +23,10 @@ from understudy.errors import SchemaError, UserError
 from understudy.mechanism import Outcome
 from understudy.model import Model
 from understudy.privacy import Charge, Check, Measurement, Unit
-from understudy.release.answer import Answer, code_of
+from understudy.release.answer import Answer
+from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
+from understudy.release.marks import carries_mark, marked
 from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
 from understudy.release.show import as_html, as_text
 from understudy.schema import Schema
@@ -50,10 +53,21 @@ class Release:
     convert: Callable[[pa.Table], Any] = field(default=_same)
     """Makes the kind of table that came in out of an Arrow table."""
 
+    def __post_init__(self) -> None:
+        """Mark the table, if the release is not private."""
+        object.__setattr__(self, "arrow", marked(self.arrow, self.notice))
+
     @cached_property
     def table(self) -> Any:
         """The synthetic table, as the kind of table that came in (an Arrow table for files and loaded releases)."""
-        return self.convert(self.arrow)
+        return self._handed_out(self.arrow, caller=4)
+
+    def _handed_out(self, table: pa.Table, caller: int = 3) -> Any:
+        """Return the kind of table that came in; one that cannot carry the mark of a seeded run comes with a warning."""
+        made = self.convert(marked(table, self.notice))
+        if not self.private and not carries_mark(made):
+            warnings.warn(f"{self.notice} This kind of table cannot say so itself.", stacklevel=caller)
+        return made
 
     @property
     def private(self) -> bool:
@@ -205,17 +219,20 @@ class Release:
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
 
+        A value is given as the table has it, None or "null" for a missing one, or a bin by its label ("70 to 79").
         Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
         """
         rng = rng or np.random.default_rng(secrets.randbits(128))
-        fixed = given or {}
-        codes = {name: code_of(self.schema[name], value) for name, value in fixed.items()}
+        fixed = {name: given_value(self.schema[name], value) for name, value in (given or {}).items()}
         try:
-            made = self.model.generate(_whole(rows), rng, codes)
+            made = self.model.generate(_whole(rows), rng, {name: one.code for name, one in fixed.items()})
         except SchemaError:
-            values = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+            values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        return self.convert(self.schema.decode(made, rng))
+        table = self.schema.decode(made, rng)
+        for name, one in fixed.items():
+            table = one.placed(table, name)
+        return self._handed_out(table)
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
         """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""

@@ -6,6 +6,8 @@ from html import escape
 
 import pyarrow as pa
 
+from understudy.quantities import percent, show_size
+from understudy.release.promise import UNITS, confidence, parameters
 from understudy.release.record import Record
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
@@ -35,15 +37,17 @@ def as_html(record: Record, head: pa.Table) -> str:
 
 def _facts(record: Record) -> list[tuple[str, str]]:
     privacy, model = record.privacy, record.model
-    promise = f"epsilon = {privacy.epsilon:g}, delta = {privacy.delta:g} (zCDP rho = {privacy.rho.value:.6g})"
+    promise = parameters(privacy)
     rounds = len(record.rounds)
     how = f"{record.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(record.charges)} charges"
-    shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds)
-    spread = f", the median {shares[len(shares) // 2]:.0%} and the worst {shares[-1]:.0%} of the rows" if shares else ""
+    asked = {tuple(query.attributes) for query in record.workload.marginals}
+    shares = sorted(b.table / max(record.table.total, 1.0) for b in record.bounds if tuple(b.columns) in asked)
+    middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
+    spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     return [
         ("privacy", promise if record.private else f"none promised; spent as if {promise}"),
-        ("unit", "one row added or removed" if privacy.unit == "add_remove" else "one row replaced"),
+        ("unit", UNITS[privacy.unit]),
         ("made by", how),
-        ("model", f"{len(model.cliques)} cliques, {model.size / 2**20:.3g} MB, {model.measured} noisy marginals"),
-        ("bounds", f"{len(record.bounds):,} marginals at {record.confidence:.0%}{spread}"),
+        ("model", f"{len(model.cliques)} cliques, {show_size(model.size)}, {model.measured} noisy marginals"),
+        ("bounds", f"{len(record.bounds):,} marginals at {confidence(record.confidence)}{spread}"),
     ]

@@ -1,7 +1,8 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
 Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``
-and ``privacy-card.md``. Reports, which are pages about a release, are written beside these by another room.
+and ``privacy-card.md``; each file of a release that is not private says so, in its text or in its name. Reports, which are
+pages about a release, are written beside these by another room.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
 from understudy.model import load_model, save_model
 from understudy.privacy import Measurement
+from understudy.release.marks import marked_path
 from understudy.release.record import FORMAT, VERSION, Amount, Entry, Finite, Record
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
@@ -53,6 +55,7 @@ class _Index(Entry):
 
     format: Literal["understudy-measurements"] = "understudy-measurements"
     version: Literal[1] = 1
+    notice: str = ""
     measurements: list[_Measured]
 
 
@@ -78,10 +81,10 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
 
 def write_into(release: Release, folder: Path, format: str) -> None:
     """Write every file of ``release`` into an existing folder."""
-    write_table(release.arrow, folder / f"synthetic.{format}")
-    save_model(release.model, folder / "model")
-    _write_measurements(release.measurements, folder / "measurements")
-    (folder / "schema.toml").write_text(schema_toml(release.schema.declaration), encoding="utf-8")
+    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
+    save_model(release.model, folder / "model", notice=release.notice)
+    _write_measurements(release.measurements, folder / "measurements", release.notice)
+    (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
     text = json.dumps(release.record.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
@@ -164,7 +167,7 @@ def load(folder: str | Path) -> Release:
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
     measurements = _read_measurements(folder / "measurements", schema.domain, record.private)
-    return Release(record, schema, model, measurements, _table(folder, schema))
+    return Release(record, schema, model, measurements, _table(folder, schema, record.private))
 
 
 def _record(path: Path) -> Record:
@@ -187,29 +190,31 @@ def _schema(record: Record) -> Schema:
         raise FormatError(f"The release is damaged: {str(problem).splitlines()[0]}") from None
 
 
-def _table(folder: Path, schema: Schema) -> pa.Table:
-    for ending in ("parquet", "csv"):
-        path = folder / f"synthetic.{ending}"
+def _table(folder: Path, schema: Schema, private: bool) -> pa.Table:
+    plain = [folder / f"synthetic.{ending}" for ending in ("parquet", "csv")]
+    for path in [*(marked_path(path, private) for path in plain), *plain]:
         if path.is_file():
             return read_table(path, schema.arrow_schema)
     raise FormatError(f"{folder} has no synthetic.csv or synthetic.parquet; it is not a whole release.")
 
 
-def _write_measurements(measurements: tuple[Measurement, ...], folder: Path) -> None:
+def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, notice: str) -> None:
     folder.mkdir()
     listed = [_Measured(attributes=list(m.clique), noise=m.noise, scale=m.scale, rho=Amount.of(m.rho)) for m in measurements]
-    index = _Index(measurements=listed).model_dump(mode="json")
+    index = _Index(notice=notice, measurements=listed).model_dump(mode="json", exclude={} if notice else {"notice"})
     (folder / "measurements.json").write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     flat = np.concatenate([np.empty(0, "<i8"), *(m.values.reshape(-1) for m in measurements)]).astype("<i8")
-    np.save(folder / "values.npy", flat, allow_pickle=False)
+    np.save(marked_path(folder / "values.npy", not notice), flat, allow_pickle=False)
 
 
 def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Measurement, ...]:
     path = folder / "measurements.json"
     index = _validated(_Index, _json(path), path)
+    if private and index.notice:
+        raise FormatError(f"{path} is of another release: one that is not private.")
     cliques = [_clique(domain, m.attributes, path) for m in index.measurements]
     sizes = [prod(domain.shape(clique)) for clique in cliques]
-    values = _values(folder / "values.npy", sum(sizes))
+    values = _values(marked_path(folder / "values.npy", not index.notice), sum(sizes))
     ends = accumulate(sizes)
     return tuple(
         Measurement(c, _part(values, end - n, end, domain.shape(c)), m.noise, m.scale, m.rho.fraction, private)

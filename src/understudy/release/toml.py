@@ -16,10 +16,12 @@ from understudy.schema.declaration import SchemaDeclaration
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def schema_toml(declaration: SchemaDeclaration) -> str:
-    """Return a schema file that declares the same."""
+def schema_toml(declaration: SchemaDeclaration, notice: str = "") -> str:
+    """Return a schema file that declares the same; ``notice`` is what must be said of the release that it belongs to."""
     found = declaration.model_dump(exclude_defaults=True, exclude={"columns"})
     parts = ["# The schema of the released table, without the comments of the original."]
+    if notice:
+        parts.insert(0, f"# {notice}")
     if found.get("table"):
         parts.append(_table("[table]", found["table"]))
     for name, column in declaration.columns.items():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.privacy import selection_cost
 from understudy.release import Release, RoundRecord
+from understudy.release.promise import assumptions, sentences
 from understudy.schema import Column
 from understudy.uncertainty import weighted_average
 from understudy.uncertainty.tails import Term, cell_radius
@@ -107,6 +108,9 @@ class ReportData:
     epsilon: float
     delta: float
     rho: float
+    promise: tuple[str, ...]
+    """The promise in paragraphs."""
+    assumptions: tuple[str, ...]
     spent: float
     starting: float
     """What was spent before the first round."""
@@ -152,8 +156,10 @@ def report_data(release: Release) -> ReportData:
         unit=record.privacy.unit,
         epsilon=release.epsilon,
         delta=release.delta,
-        rho=float(release.rho),
-        spent=float(release.spent),
+        rho=record.privacy.rho.value,
+        promise=tuple(sentences(record)),
+        assumptions=tuple(assumptions(record)),
+        spent=record.privacy.spent.value,
         starting=float(release.spent - sum(r.rho.fraction for r in record.rounds) - checking),
         checking=float(checking),
         rows=record.table.rows,

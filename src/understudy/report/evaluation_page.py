@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from understudy.quantities import percent
+from understudy.release.promise import confidence, rounded_up
 from understudy.report.charts.distribution import REAL, distribution
 from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import ErrorView, EvaluationData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, data, digits, percent, plural
+from understudy.report.numbers import count, data, plural
 from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
@@ -44,9 +46,9 @@ def _header(evaluation: EvaluationData) -> Html:
         (
             "Synthetic records",
             data(evaluation.synthetic_rows, count(evaluation.synthetic_rows)),
-            f"at ε = {digits(evaluation.epsilon)}{seeded}",
+            f"at ε = {rounded_up(evaluation.epsilon)}{seeded}",
         ),
-        ("Bounds that held", _held(evaluation), f"each promised with {percent(evaluation.confidence)}"),
+        ("Bounds that held", _held(evaluation), f"each promised with {confidence(evaluation.confidence)}"),
     ]
     return words(
         tag("p", "Internal: not private", class_="kicker alarm"),

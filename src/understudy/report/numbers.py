@@ -12,18 +12,6 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if isfinite(value) else "unlimited"
 
 
-def percent(share: float) -> str:
-    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%."""
-    value = 100 * share
-    if not isfinite(value):
-        return "no limit"
-    if 0 < value < 0.01:
-        return "<0.01%"
-    if value < 1:
-        return f"{value:.2f}%"
-    return f"{value:.1f}%" if value < 9.95 else f"{value:,.0f}%"
-
-
 def digits(value: float, significant: int = 3) -> str:
     """Write a number with so many significant digits, in powers of ten only when it is very large or small."""
     if value == 0 or not isfinite(value):
@@ -33,14 +21,6 @@ def digits(value: float, significant: int = 3) -> str:
     decimals = max(0, significant - 1 - floor(log10(abs(value))))
     shown = f"{value:,.{decimals}f}"
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
-
-
-def size(value: float) -> str:
-    """Write a number of bytes: 540 kB, 5.2 MB."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= scale:
-            return f"{digits(value / scale, 2 if value < 100 * scale else 3)} {unit}"
-    return f"{value:.0f} bytes"
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.quantities import percent, show_size
+from understudy.release.promise import UNITS, confidence, rounded_up
 from understudy.report import words as say
 from understudy.report.charts.budget import budget_bar, round_columns
 from understudy.report.charts.distribution import distribution
@@ -15,7 +17,7 @@ from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking
 from understudy.report.data import BoundView, ColumnView, ReportData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, data, digits, percent, plural, size
+from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, table
 
@@ -54,7 +56,7 @@ def _header(report: ReportData) -> Html:
     promised = "of differential privacy" if report.private else "not promised: a seeded run"
     worst = report.bounds[-1] if report.bounds else None
     figures: list[tuple[str, Child, str]] = [
-        ("Privacy", words("ε = ", digits(report.epsilon)), f"δ = {digits(report.delta)}, {promised}"),
+        ("Privacy", words("ε = ", rounded_up(report.epsilon)), f"δ = {rounded_up(report.delta)}, {promised}"),
         ("Synthetic records", data(report.rows, count(report.rows)), plural(len(report.columns), "column")),
         ("Real records, about", data(report.total, count(report.total)), "estimated from noisy counts"),
     ]
@@ -70,7 +72,7 @@ def _header(report: ReportData) -> Html:
 
 def _budget(report: ReportData) -> Html:
     said = (
-        f"The whole budget is ρ = {digits(report.rho, 4)}, and {percent(report.spent / report.rho)} of it was spent. "
+        f"The whole budget is ρ = {rounded_up(report.rho)}, and {percent(report.spent / report.rho)} of it was spent. "
         "Nothing was read from the table before its cost had been accepted."
     )
     columns = round_columns(report)
@@ -104,7 +106,7 @@ def _rounds(report: ReportData) -> Html:
             percent((r.choosing + r.measuring) / report.rho),
             data(r.sigma, digits(r.sigma)),
             data(r.change, count(r.change)),
-            size(r.size),
+            show_size(r.size),
         )
         for r in report.rounds
     ]
@@ -158,7 +160,7 @@ def _ties(report: ReportData) -> Html | None:
 
 
 def _columns(report: ReportData) -> Html:
-    sure = percent(report.confidence)
+    sure = confidence(report.confidence)
     said = (
         "Bars are the synthetic table. Over them, outlined, lies the range that holds the real count of every value "
         f"of the column at once, with probability {sure}. Where the range is a thin line, the count is known almost exactly."
@@ -192,7 +194,7 @@ def _pairs(report: ReportData) -> Html:
         return tag(
             "p", "No pair of columns was measured or judged in this run, so nothing bounds how far off any of them is."
         )
-    sure = percent(report.confidence)
+    sure = confidence(report.confidence)
     said = (
         "How far off a table of two columns may be: over all of its cells, the distances between real and synthetic counts "
         f"add up to at most this share of the records, with probability {sure}. A record in the wrong cell counts twice, "
@@ -246,7 +248,7 @@ def _marginals(report: ReportData) -> Html:
     worst = ranking([_ranked(b) for b in reversed(report.bounds[-few:])], peak=peak)
     said = (
         f"The workload is what the table was made to preserve: {plural(report.queries, 'marginal')} ({report.workload}). "
-        f"Each bound holds with probability {percent(report.confidence)} by itself."
+        f"Each bound holds with probability {confidence(report.confidence)} by itself."
     )
     gone = f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound."
     listed = report.bounds[-MOST_LISTED:]
@@ -269,7 +271,7 @@ def _making(report: ReportData) -> Html:
     steps = [
         "A schema declared what the table may contain. It was written by people and is public.",
         f"{say.made_by(report.mechanism)} Every count that left the table did so with noise, paid for from the budget.",
-        f"A model was fitted to the {plural(len(report.measured), 'noisy marginal')} ({size(report.model_size)}).",
+        f"A model was fitted to the {plural(len(report.measured), 'noisy marginal')} ({show_size(report.model_size)}).",
         f"The model drew {plural(report.rows, 'synthetic record')}. The real table was not looked at again.",
         "The bounds and this page were computed from the same noisy measurements.",
     ]
@@ -278,13 +280,13 @@ def _making(report: ReportData) -> Html:
         ("Mechanism", report.mechanism),
         *((f"Option: {name}", value) for name, value in report.options),
         ("Workload", f"{report.workload}, {plural(report.queries, 'marginal')}"),
-        ("Neighbouring tables", "one record added or removed" if report.unit == "add_remove" else "one record replaced"),
-        ("Budget", f"ρ = {digits(report.rho, 6)} (ε = {digits(report.epsilon)}, δ = {digits(report.delta)})"),
-        ("Spent", f"ρ = {digits(report.spent, 6)}"),
+        ("Neighbouring tables", UNITS[report.unit]),
+        ("Budget", f"ρ = {rounded_up(report.rho)} (ε = {rounded_up(report.epsilon)}, δ = {rounded_up(report.delta)})"),
+        ("Spent", f"ρ = {rounded_up(report.spent)}"),
         ("Rounds", f"{len(report.rounds)}, ended by {report.ended}" if report.rounds else "none"),
         ("Rules on impossible combinations", str(report.zeros)),
         ("One synthetic record stands for", f"{digits(report.weight)} real ones"),
-        ("Confidence of each bound", percent(report.confidence)),
+        ("Confidence of each bound", confidence(report.confidence)),
         ("Noise", "discrete, from a secure generator" if report.private else "from a seeded generator: not private"),
     ]
     return words(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import ceil, exp
+from math import ceil
 
+from understudy.quantities import percent
+from understudy.release.promise import rounded_up
 from understudy.report.data import ReportData
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, digits, percent, plural
+from understudy.report.numbers import count, digits, plural
 
 HIGH = 0.25
 """A bound above this share of the records is called high."""
@@ -20,29 +22,13 @@ MECHANISMS = {
 
 
 def promise(report: ReportData) -> Html:
-    """Return the promise for people who are not statisticians, then exactly."""
-    factor, chance = exp(report.epsilon), guess(report.epsilon, report.delta)
-    changed = "been left out (or one more been added)" if report.unit == "add_remove" else "been replaced by any other"
-    plain = (
-        f"{_difference(report.epsilon)} Whatever can be seen in this release could also have been seen, with a probability "
-        f"not far off, had any one person's record {changed}. How far at most, the next lines say."
+    """Return the promise, for people who are not statisticians and then exactly, and what it rests on."""
+    lead, *others = report.promise
+    return words(
+        tag("p", lead, class_="lead"),
+        (tag("p", text) for text in others),
+        tag("ul", (tag("li", text) for text in report.assumptions)),
     )
-    guessing = words(
-        "Somebody who knows every other record, and would guess with even odds ",
-        f"whether one particular record was {_in(report)}, is right at most ",
-        tag("b", chance),
-        " of the time after seeing everything in this release, instead of 50%. ",
-        "That is the worst case, for any record at all.",
-    )
-    exact = words(
-        "Exactly: the probability of any outcome changes by a factor of at most e",
-        tag("sup", digits(report.epsilon)),
-        f" = {digits(factor)}, but for a probability of {digits(report.delta)}, when one record is ",
-        "added or removed" if report.unit == "add_remove" else "replaced by another",
-        f". This is (ε, δ)-differential privacy with ε = {digits(report.epsilon)} and δ = {digits(report.delta)}, ",
-        f"kept by spending at most ρ = {digits(report.rho, 4)} of zero-concentrated differential privacy.",
-    )
-    return words(tag("p", plain, class_="lead"), tag("p", guessing), tag("p", exact), tag("ul", _assumptions(report)))
 
 
 def no_promise(report: ReportData) -> Html:
@@ -50,52 +36,9 @@ def no_promise(report: ReportData) -> Html:
     said = (
         "This release promises nothing to anybody. Its noise came from a seeded generator, so that research can be "
         "repeated; whoever knows or guesses the seed can take the noise away. Do not publish it if the table behind it is "
-        f"private. The figures below are those of a run at ε = {digits(report.epsilon)}, δ = {digits(report.delta)}."
+        f"private. The figures below are those of a run at ε = {rounded_up(report.epsilon)}, δ = {rounded_up(report.delta)}."
     )
     return tag("p", said, class_="lead")
-
-
-def _difference(epsilon: float) -> str:
-    """Say how much one record can matter; no kind words for a large epsilon."""
-    if epsilon <= 2:
-        return "No single record makes much difference to this table."
-    if epsilon <= 6:
-        return "How much difference a single record makes to this table is limited, though not to little."
-    return "How much difference a single record makes to this table is limited, but the limit is weak: the budget is large."
-
-
-def _in(report: ReportData) -> str:
-    return "in the table" if report.unit == "add_remove" else "the one in the table or another"
-
-
-def guess(epsilon: float, delta: float) -> str:
-    """Return how often the best guess between two neighbours is right at even odds: (e^ε + δ) / (e^ε + 1), rounded up."""
-    tiny = exp(-epsilon)
-    share = (1 + delta * tiny) / (1 + tiny)
-    up = ceil(min(share, 1.0) * 1000 - 1e-9) / 10
-    return "100%" if up >= 100 else f"{up:g}%"
-
-
-def _assumptions(report: ReportData) -> list[Html]:
-    rows = (
-        "The number of records is protected too."
-        if report.unit == "add_remove"
-        else "The number of records is not protected."
-    )
-    return [
-        tag(
-            "li", "It protects one record. Somebody with several records in the table is protected less, the more they have."
-        ),
-        tag("li", rows),
-        tag(
-            "li",
-            "It holds whatever else is known or published. Other releases of the same table add their budgets to this one.",
-        ),
-        tag(
-            "li",
-            "It does not protect what the schema declares: the columns, their possible values and their ranges are public.",
-        ),
-    ]
 
 
 def limits(report: ReportData) -> Html:

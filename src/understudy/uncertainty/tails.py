@@ -92,7 +92,8 @@ def half(noise: NoiseKind, scale: float) -> tuple[Floats, Floats]:
         k = np.arange(int(_LAPLACE_REACH * scale) + 12, dtype=np.float64)
         p = np.exp(-k / scale)
     p[1:] *= 2
-    return k, p / p.sum()
+    seen = p > 0  # of small scales, nearly all is at 0; what cannot be told from 0 would be multiplied with infinity
+    return k[seen], p[seen] / p.sum()
 
 
 def log_mgf(noise: NoiseKind, scale: float, t: Floats) -> Floats:

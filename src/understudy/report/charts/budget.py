@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.quantities import percent
 from understudy.report.data import ReportData
 from understudy.report.markup import Html, tag, words
-from understudy.report.numbers import digits, percent, plural
+from understudy.report.numbers import digits, plural
 
 Part = tuple[str, str, float]
 """A name, a style and an amount of rho."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from understudy.quantities import percent
 from understudy.report.data import ColumnView, Value
 from understudy.report.markup import Html, tag, words
-from understudy.report.numbers import count, data, percent, plural
+from understudy.report.numbers import count, data, plural
 from understudy.report.tables import folded, table
 
 MOST_ROWS = 12

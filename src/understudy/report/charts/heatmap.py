@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from understudy.quantities import percent
 from understudy.report.markup import Html, tag, words
-from understudy.report.numbers import data, percent
+from understudy.report.numbers import data
 from understudy.report.tables import plain_names, short
 
 STEPS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.domain import Clique
+from understudy.quantities import percent
 from understudy.report.charts.heatmap import step
 from understudy.report.markup import Html, tag
-from understudy.report.numbers import data, percent
+from understudy.report.numbers import data
 from understudy.report.tables import names
 
 

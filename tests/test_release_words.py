@@ -1,0 +1,89 @@
+"""What is said of a release is said the same way everywhere: on the card, in the report and on the console."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from release_tables import quick, table
+from understudy import Release
+from understudy.quantities import show_size
+from understudy.release.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
+from understudy.report import render_report
+
+CASES = [
+    {"epsilon": 1.0},
+    {"epsilon": 1.23456789, "delta": 3.3e-7, "unit": "replace", "confidence": 0.975},
+    {"rho": 0.0123456, "confidence": 0.999, "noise": "laplace"},
+    {"epsilon": 2000.0},
+]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=str)
+def release(request: pytest.FixtureRequest) -> Release:
+    return quick(table(80), seed=None, **{"epsilon": None, **request.param})
+
+
+def words_of(page: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
+
+
+def test_card_and_report_say_the_same_sentences(release: Release) -> None:
+    card, page = " ".join(release.card.split()), words_of(render_report(release))
+    for text in (*sentences(release.record), *assumptions(release.record)):
+        assert text in card
+        assert text in page
+
+
+def test_every_shared_number_has_one_text(release: Release) -> None:
+    record, page = release.record, render_report(release)
+    epsilon, delta = rounded_up(record.privacy.epsilon), rounded_up(record.privacy.delta)
+    for text in (release.card, repr(release), release._repr_html_()):
+        assert parameters(record.privacy) in text
+    for text in (words_of(page), release.card):
+        assert f"epsilon = {epsilon} and delta = {delta}" in " ".join(text.split())
+        assert guess(record.privacy.epsilon, record.privacy.delta) in text
+        assert confidence(record.confidence) in text
+        assert f"{record.table.rows:,}" in text
+        assert f"{record.table.total:,.0f}" in text
+        assert rounded_up(record.privacy.spent.value) in text
+    assert f"ε = {epsilon}" in words_of(page)
+    assert f"δ = {delta}" in words_of(page)
+    assert f"marginals at {confidence(record.confidence)}" in repr(release)
+    assert show_size(record.model.size) in repr(release)
+    assert show_size(record.model.size) in page
+    shown = re.search(r"the middle one (\S+)", repr(release))
+    assert shown is not None
+    assert f"Error, at most{shown[1]}" in words_of(page).replace("Error, at most ", "Error, at most")
+
+
+def test_the_card_names_the_noise_of_the_run(release: Release) -> None:
+    kind = "Laplace" if any(m.noise == "laplace" for m in release.measurements) else "Gaussian"
+    assert f"discrete {kind} noise" in release.card
+
+
+@pytest.mark.promise(6)
+@given(st.floats(1e-9, 1e9), st.integers(2, 9))
+def test_no_number_of_the_promise_is_rounded_down(value: float, digits: int) -> None:
+    shown = Decimal(rounded_up(value, digits))
+    assert Decimal(repr(value)) <= shown <= Decimal(repr(value)) * (1 + Decimal(10) ** (1 - digits))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "1"), (0.1, "0.1"), (1e-9, "1e-9"), (0.0149730571, "0.0149731"), (0.0, "0"), (1e6, "1e6")]
+)
+def test_round_numbers_stay_as_they_are(value: float, text: str) -> None:
+    assert rounded_up(value) == text
+
+
+def test_confidence_is_not_rounded() -> None:
+    assert [confidence(c) for c in (0.95, 0.975, 0.999, 0.5, 0.29)] == ["95%", "97.5%", "99.9%", "50%", "29%"]
+
+
+def test_large_factors_are_told_by_their_power_of_ten() -> None:
+    assert [factor(e) for e in (0.0, 1.0, 1e3, 1e6)] == ["1", "2.72", "10^435", "10^434,295"]
