@@ -30,6 +30,7 @@ type = "int32"
 kind = "categorical"
 values = ["F", "M"]
 nullable = true
+type = "category"
 [columns.level]
 kind = "ordinal"
 values = ["low", "mid", "high"]

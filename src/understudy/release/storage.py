@@ -194,7 +194,7 @@ def _table(folder: Path, schema: Schema, private: bool) -> pa.Table:
     plain = [folder / f"synthetic.{ending}" for ending in ("parquet", "csv")]
     for path in [*(marked_path(path, private) for path in plain), *plain]:
         if path.is_file():
-            return read_table(path, schema.arrow_schema)
+            return read_table(path, schema)
     raise FormatError(f"{folder} has no synthetic.csv or synthetic.parquet; it is not a whole release.")
 
 

@@ -49,7 +49,7 @@ MUTANTS = [
         "unmarked-frames",
         32,
         "a frame of a seeded run that does not say so",
-        ("release/as_pandas.py", "        made.attrs = mark_of(table)\n", ""),
+        ("release/as_pandas.py", "    made.attrs = mark_of(table)\n", ""),
         f"{MARKS}test_the_frame_says_it[False]",
     ),
     one(
@@ -63,7 +63,11 @@ MUTANTS = [
         "kept-arrow-metadata",
         (34, 14),
         "the metadata of the private table in the synthetic one: pandas writes there where its index stops",
-        ("release/frames.py", "metadata=table.schema.metadata)", "metadata=found.metadata)"),
+        (
+            "release/frames.py",
+            "    return _same\n",
+            "    return lambda t: t.replace_schema_metadata(data.schema.metadata)\n",
+        ),
         f"{FRAMES}[arrow_table]",
         f"{TRACES}test_a_private_table_has_no_metadata_at_all",
     ),
@@ -73,9 +77,9 @@ MUTANTS = [
         "the metadata of the private table's columns in the synthetic one",
         (
             "release/frames.py",
-            "        return pa.table(columns, metadata=table.schema.metadata)\n",
-            "        made = pa.table(columns, metadata=table.schema.metadata)\n"
-            "        return made.cast(pa.schema([f.with_metadata(found.field(f.name).metadata) for f in made.schema]))\n",
+            "    return _same\n",
+            "    kept = {field.name: field.metadata for field in data.schema}\n"
+            "    return lambda t: t.cast(pa.schema([f.with_metadata(kept[f.name]) for f in t.schema]))\n",
         ),
         f"{FRAMES}[arrow_table]",
     ),
@@ -84,8 +88,16 @@ MUTANTS = [
         34,
         "the attributes of the private frame in the synthetic one",
         [
-            ("release/as_pandas.py", "    dtypes = dict(", "    kept = dict(frame.attrs)\n    dtypes = dict("),
-            ("release/as_pandas.py", "made.attrs = mark_of(table)", "made.attrs = {**kept, **mark_of(table)}"),
+            ("release/frames.py", "        return lambda table: to_pandas(table, schema)\n", "        return kept\n"),
+            (
+                "release/frames.py",
+                "        from understudy.release.as_pandas import to_pandas\n",
+                "        from understudy.release.as_pandas import to_pandas\n\n"
+                "        def kept(table):\n"
+                "            made = to_pandas(table, schema)\n"
+                "            made.attrs.update(data.attrs)\n"
+                "            return made\n",
+            ),
         ],
         f"{FRAMES}[pandas_frame]",
         f"{TRACES}test_a_private_table_has_no_metadata_at_all",
@@ -94,17 +106,18 @@ MUTANTS = [
         "kept-index-name",
         34,
         "the name of the private frame's index in the synthetic one",
-        [
-            ("release/as_pandas.py", "    dtypes = dict(", "    kept = frame.index.name\n    dtypes = dict("),
-            ("release/as_pandas.py", "        return made\n", "        return made.rename_axis(kept)\n"),
-        ],
+        (
+            "release/frames.py",
+            "        return lambda table: to_pandas(table, schema)\n",
+            "        return lambda table: to_pandas(table, schema).rename_axis(data.index.name)\n",
+        ),
         f"{FRAMES}[pandas_frame]",
     ),
     one(
         "shared-categories",
         34,
         "a polars Categorical, whose codes count the categories of every frame in the process",
-        ("release/as_polars.py", "wanted, pl.Enum | pl.Categorical):  #", "wanted, pl.Enum):  #"),
+        ("release/as_polars.py", "cast(pl.Enum([str(value) for value in values.to_pylist()]))", "cast(pl.Categorical)"),
         f"{TRACES}test_the_codes_of_categories_do_not_count_those_of_other_frames",
     ),
     one(
