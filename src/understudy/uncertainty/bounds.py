@@ -7,7 +7,7 @@ Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (sup
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -52,11 +52,11 @@ class Bound:
 
     clique: Clique
     kind: Literal["supported", "unsupported"]
-    """Supported: a measurement contains the marginal, or a part of it from which the zeros let all of it be told."""
+    """Whether a measurement contains the marginal."""
     value: float
     confidence: float
     round: int | None
-    """Of an unsupported marginal: the round whose selection the bound rests on."""
+    """The round whose selection the bound rests on, if it does."""
     checked: bool = False
     """Whether it rests on the check of the finished model instead."""
 
@@ -75,7 +75,7 @@ class _Way:
 @dataclass(frozen=True)
 class _Found:
     value: float
-    supported: bool
+    measured: bool
     round: int | None = None
     checked: bool = False
 
@@ -98,29 +98,38 @@ def bounds(
     wanted = list(outcome.workload.closure if cliques is None else cliques)
     made = _other(outcome, synthetic).marginals(wanted)
     theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, made, strict=True)}
-    possible = Possible(outcome.workload.domain, outcome.zeros)
     beta = (1 - TOTAL_SHARE) * (1 - confidence)
-    ways = [way for r in wanted for way in _ways(possible, r, theirs[r], beta)]
-    found = [*_supported(outcome, possible, ways), *_checked(outcome, ways)]
-    supported = {way.of for way, one in found if one.supported}
-    found += _unsupported(outcome, [way for way in ways if way.of not in supported])
+    found = _every(outcome, theirs, beta)
     most = rows_bound(outcome.measurements, TOTAL_SHARE * (1 - confidence))
+    held = {way.of for way, one in found if one.measured and way.clique == way.of}
     best: dict[Clique, _Found] = {}
-    for way, one in found:
-        if way.of not in best or one.value < best[way.of].value:
-            best[way.of] = one
+    for way, one in sorted(found, key=lambda pair: pair[1].value):
+        best.setdefault(way.of, one)
     return {
-        r: _bound(r, best[r], r in supported, most + float(np.abs(theirs[r]).sum()), confidence) for r in wanted if r in best
+        r: Bound(
+            clique=r,
+            kind="supported" if r in held else "unsupported",
+            value=min(best[r].value, most + float(np.abs(theirs[r]).sum())),
+            confidence=confidence,
+            round=best[r].round,
+            checked=best[r].checked,
+        )
+        for r in wanted
+        if r in best
     }
 
 
-def _bound(clique: Clique, best: _Found, supported: bool, most: float, confidence: float) -> Bound:
-    kind: Literal["supported", "unsupported"] = "supported" if supported else "unsupported"
-    return Bound(clique, kind, min(best.value, most), confidence, best.round, best.checked)
+def _every(outcome: Outcome, theirs: Mapping[Clique, Floats], beta: float) -> list[tuple[_Way, _Found]]:
+    """Return what each way says; rounds are asked where no measurement speaks, since they would say less."""
+    possible = Possible(outcome.workload.domain, outcome.zeros)
+    ways = [way for r, values in theirs.items() for way in _ways(possible, r, values, beta)]
+    found = [*_supported(outcome, possible, ways), *_checked(outcome, ways)]
+    measured = {way.of for way, one in found if one.measured}
+    return [*found, *_unsupported(outcome, [way for way in ways if way.of not in measured])]
 
 
 def _ways(possible: Possible, clique: Clique, values: Floats, beta: float) -> list[_Way]:
-    """Return the marginal itself, and the part of it that determines all of it, if the zeros say so; half of ``beta`` each."""
+    """Return the marginal itself, and the part that determines all of it where the zeros say so; half of ``beta`` each."""
     part, cells = possible.determining(clique), possible.cells(clique)
     if part is None or cells is None:
         return [_Way(clique, clique, values, 0.0, beta)]
@@ -143,7 +152,7 @@ def _supported(outcome: Outcome, possible: Possible, ways: Sequence[_Way]) -> li
     for way in ways:
         if views := seen(outcome.measurements, way.clique, possible):
             value = distance(way.clique, views, way.target, _share(outcome, way, "supported"))
-            found.append((way, _Found(value + way.left, supported=True)))
+            found.append((way, _Found(value + way.left, measured=True)))
     return found
 
 
@@ -160,7 +169,7 @@ def _checked(outcome: Outcome, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]
     for way in mine:
         radius = cell_radius(noise, 2 * _share(outcome, way, "check"))  # one side of it
         value = max(int(noisy[way.clique]), 0) + radius + centres[way.clique].from_target(way.target)
-        found.append((way, _Found(value + way.left, supported=False, checked=True)))
+        found.append((way, _Found(value + way.left, measured=False, checked=True)))
     return found
 
 
@@ -175,7 +184,7 @@ def _unsupported(outcome: Outcome, ways: Sequence[_Way]) -> list[tuple[_Way, _Fo
             values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(outcome, r))
             for way, value in zip(same, values, strict=True):
                 if value is not None:
-                    found.append((way, _Found(value + way.left, supported=False, round=r.index)))
+                    found.append((way, _Found(value + way.left, measured=False, round=r.index)))
     return found
 
 

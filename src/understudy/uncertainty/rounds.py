@@ -54,8 +54,8 @@ def round_share(outcome: Outcome, r: Round) -> float:
 def round_distances(r: Round, targets: Sequence[tuple[Clique, Floats]], beta: float) -> list[float | None]:
     """Bound ‖M_r(D) - target‖₁ for each of ``targets``, all of them candidates; None where the weight is zero.
 
-    w_r E_r ≤ w_{r_t} E_{r_t} + penalties + (2Δ/ε) (log|C_t| + log 1/β₂), then the triangle inequality. In the integers that the
-    door used: weights, rounded estimates and rounded penalties are reproduced, not approximated.
+    w_r E_r ≤ w_{r_t} E_{r_t} + penalties + (2Δ/ε) (log|C_t| + log 1/β₂), then the triangle inequality. In the integers that
+    the door used: weights, rounded estimates and rounded penalties are reproduced, not approximated.
     """
     if r.before is None:
         return [None] * len(targets)

@@ -21,8 +21,8 @@ from understudy.uncertainty.tails import cell_radius, l1_radius
 Floats = NDArray[np.float64]
 
 FIRST, AVERAGE, LATER = 0.4, 0.5, 0.1
-"""Shares of the failure probability: the first measurement that contains the marginal, the average of all, and all later ones
-by themselves. They are fixed before anything is drawn."""
+"""Shares of the failure probability: for the first measurement that contains the marginal, for the average of all, and for
+all later ones by themselves. They are fixed before anything is drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def reading(
 ) -> Reading | None:
     """Return the counts of ``clique`` with the least radius, or None when no measurement contains it (Theorem 3).
 
-    Each sum of ``together`` cells is within the radius with probability 1 - ``beta``; so are ``at_once`` of them, all at once.
+    Any ``at_once`` sums of ``together`` cells are all within the radius with probability 1 - ``beta``.
     """
     found = [replace(one, repeats=one.repeats * together) for one in seen(measurements, clique)]
     if not found:
@@ -82,7 +82,7 @@ def average_radius(first: Floats, precision: Floats, beta: float) -> float:
     if not noisy.any():
         return 0.0
     v = precision[noisy]
-    u = v * first[noisy] / sqrt(precision.size)  # τ² v, with τ² settled when the first measurement is about to be made
+    u = 2 * v * first[noisy] / sqrt(precision.size)  # τ² v, with τ² settled when the first measurement is about to be made
     most = float(np.log1p(u).sum()) + 2 * log(1 / beta)
     return sqrt(most * float(((1 + u) / (u * v)).sum()))
 
