@@ -19,7 +19,7 @@ from understudy.uncertainty import TableMarginals, bounds, cell_intervals, weigh
 from understudy.uncertainty.rounds import FINAL_SHARE, round_distances, round_share
 from understudy.uncertainty.supported import rows_bound
 
-from .conftest import DOMAIN, WEIGHTED, Run, one_run
+from .runs import DOMAIN, WEIGHTED, Run, one_run
 
 RUNS = 200
 

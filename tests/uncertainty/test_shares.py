@@ -16,8 +16,10 @@ import pytest
 from understudy.domain import Clique
 from understudy.mechanism import Outcome
 from understudy.uncertainty import bounds, cell_intervals
+from understudy.uncertainty.rounds import FINAL_SHARE
+from understudy.uncertainty.supported import AVERAGE, FIRST
 
-from .conftest import DETERMINED, WEIGHTED, Run, determined_run, one_run
+from .runs import DETERMINED, WEIGHTED, Run, determined_run, one_run
 
 MODULE = "understudy.uncertainty"
 TAILS = {
@@ -88,12 +90,43 @@ def test_all_that_might_serve_a_marginal_adds_up_to_the_failure_probability(spy:
 
 
 @pytest.mark.promise(37)
+def test_the_shares_are_settled_beforehand_and_make_up_the_whole(spy: Spy) -> None:
+    """From the shares that two runs use, all that were set aside are found: nothing is spent twice, nothing is lost."""
+    run, r = served(), ("b", "c")
+    measured = next(m for m in run.outcome.measurements if "b" in m.clique)
+    once = replace(measured, clique=r, values=np.ones((4, 5), dtype=np.int64))
+    _, bare = two_runs(run.outcome, r)
+    bounds(replace(bare, measurements=(*bare.measurements, once)), cliques=[r])
+    rows = spy.seen["supported.cell_radius"][0] / FIRST
+    check = spy.seen["bounds.cell_radius"][0] / 2
+    supported = spy.seen["supported.l1_radius"][0] / FIRST
+    spy.seen.clear()
+    final = [one for one in bare.rounds if one.final and r in one.candidates]
+    bounds(replace(bare, rounds=tuple(final)), cliques=[r])
+    rounds = (spy.seen["rounds.distance_bound"][0] + spy.seen["rounds.selection_margin"][0]) / FINAL_SHARE
+    assert rows + check + supported + rounds == pytest.approx(0.05, rel=1e-9)
+
+
+@pytest.mark.promise(37)
 def test_a_part_that_determines_the_rest_has_its_share_too(spy: Spy) -> None:
     run = determined_run(0)
     for r in DETERMINED.closure:
         spy.seen.clear()
         bounds(run.outcome, cliques=[r])
         assert 0.01 < spy.total() <= 0.05 * (1 + 1e-12), r
+
+
+@pytest.mark.promise(37)
+def test_a_bound_from_many_measurements_pays_for_each_and_for_their_average(spy: Spy) -> None:
+    run, r = served(), ("b", "c")
+    measured = next(m for m in run.outcome.measurements if "b" in m.clique)
+    once = replace(measured, clique=r, values=np.ones((4, 5), dtype=np.int64))
+    bounds(replace(run.outcome, measurements=(once,) * 500, rounds=(), check=None), cliques=[r])
+    used = sum(spy.seen["supported.l1_radius"]) + sum(spy.seen["supported.average_radius"])
+    whole = spy.seen["supported.l1_radius"][0] / FIRST
+    rows = sum(spy.seen["supported.cell_radius"])
+    assert 0.99 * whole < used - 0.04 * 0.05 * AVERAGE <= whole  # the rows have an average too
+    assert rows <= 0.04 * 0.05 * (1 - AVERAGE) * (1 + 1e-12)
 
 
 @pytest.mark.promise(37)

@@ -1,11 +1,13 @@
 """Declared zeros: which cells must be empty, what follows from what, and how much closer bounds come by it."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.privacy import ResearchNoise
 from understudy.uncertainty import bounds
 from understudy.uncertainty.estimator import averaged, seen
@@ -13,7 +15,7 @@ from understudy.uncertainty.supported import distance
 from understudy.uncertainty.zeros import Possible
 from understudy.workload import Workload
 
-from .conftest import (
+from .runs import (
     DETERMINED,
     DETERMINED_DOMAIN,
     OTHER_REGION,
@@ -109,6 +111,23 @@ def test_a_cell_that_is_empty_by_declaration_is_averaged_to_nothing() -> None:
     assert (mean.values[forbidden] == 0).all()
     assert np.isinf(mean.precision[forbidden]).all()
     assert mean.values.sum() == pytest.approx(12)
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """A public table with the same count in every cell, possible or not."""
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        return [np.full(DETERMINED_DOMAIN.shape(r), 25.0) for r in cliques]
+
+
+@pytest.mark.promise(37)
+def test_a_public_table_need_not_obey_the_zeros() -> None:
+    """What it has in impossible cells counts as error, 900 of it in this pair."""
+    run = determined_run(0)
+    truth = float(np.abs(run.truth[PAIR] - 25.0).sum())
+    assert truth > 900
+    assert truth <= bounds(run.outcome, Everywhere())[PAIR].value < 1.5 * truth
 
 
 def test_zeros_of_no_use_change_no_bound() -> None:

@@ -52,7 +52,7 @@ OTHER_REGION = Zero(("city", "region"), np.argwhere(REGION_OF[:, None] != np.ara
 def play(
     codes: NDArray[np.integer],
     workload: Workload,
-    noise: Noise,
+    generator: Noise,
     *,
     rho: float = 0.3,
     unit: Unit = Unit.ADD_REMOVE,
@@ -62,7 +62,7 @@ def play(
     """AIM on a table of codes."""
     source = MemorySource.of_codes(codes, workload.domain)
     truth = dict(zip(workload.closure, source.count(workload.closure), strict=True))
-    door = Door(source, Budget.of(rho=rho), unit=unit, noise=noise)
+    door = Door(source, Budget.of(rho=rho), unit=unit, noise=generator)
     made = mechanism("aim", **{"rounds": 12, **options}).run(door, workload, estimator=QUICK, zeros=zeros)
     return Run(made, truth)
 
