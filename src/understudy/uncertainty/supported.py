@@ -82,7 +82,7 @@ def average_radius(first: Floats, precision: Floats, beta: float) -> float:
     if not noisy.any():
         return 0.0
     v = precision[noisy]
-    u = 2 * v * first[noisy] / sqrt(precision.size)  # τ² v, with τ² settled when the first measurement is about to be made
+    u = v * first[noisy] / sqrt(precision.size)  # τ² v, with τ² settled when the first measurement is about to be made
     most = float(np.log1p(u).sum()) + 2 * log(1 / beta)
     return sqrt(most * float(((1 + u) / (u * v)).sum()))
 
