@@ -16,9 +16,10 @@ from understudy.mechanism import Round, mechanism
 from understudy.privacy import Budget, Candidate, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.uncertainty import TableMarginals, bounds, cell_intervals, weighted_average
-from understudy.uncertainty.bounds import _round_bounds, rows_bound
+from understudy.uncertainty.rounds import FINAL_SHARE, round_distances, round_share
+from understudy.uncertainty.supported import rows_bound
 
-from .conftest import DOMAIN, WEIGHTED, Run, one_run
+from .runs import DOMAIN, WEIGHTED, Run, one_run
 
 RUNS = 200
 
@@ -29,11 +30,11 @@ def runs() -> list[Run]:
 
 
 @cache
-def misses(rounds: str) -> dict[str, list[float]]:
+def misses() -> dict[str, list[float]]:
     """For each kind, the share of bounds that failed, run by run."""
     found: dict[str, list[float]] = {"supported": [], "unsupported": []}
     for run in runs():
-        made = bounds(run.outcome, confidence=0.95, rounds=rounds)  # type: ignore[arg-type]
+        made = bounds(run.outcome, confidence=0.95)
         for kind, shares in found.items():
             failed = [run.error(r) > b.value for r, b in made.items() if b.kind == kind]
             if failed:
@@ -43,13 +44,12 @@ def misses(rounds: str) -> dict[str, list[float]]:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["supported", "unsupported"])
-@pytest.mark.parametrize("rounds", ["paid", "any", "last"])
-def test_at_most_five_in_a_hundred_bounds_fail(kind: str, rounds: str) -> None:
+def test_at_most_five_in_a_hundred_bounds_fail(kind: str) -> None:
     """Were a bound to fail in exactly 5 % of runs, 200 runs would show more than 5 % almost half the time;
     but triangle inequalities leave room (below 1 % is seen), so a false alarm would need a bound several
     times worse: below 1e-6.
     """
-    shares = misses(rounds)[kind]
+    shares = misses()[kind]
     assert len(shares) > 0.9 * RUNS
     assert np.mean(shares) <= 0.05
 
@@ -156,17 +156,11 @@ def test_a_check_of_much_noise_is_not_used() -> None:
     assert not any(b.checked for b in bounds(run.outcome).values())
 
 
-def test_looking_at_every_round_is_never_worse_than_at_the_latest() -> None:
-    for run in runs()[:20]:
-        latest, best = bounds(run.outcome, rounds="paid"), bounds(run.outcome)
-        assert all(best[r].value <= latest[r].value for r in latest)
-
-
 def test_no_bound_exceeds_both_tables() -> None:
     run = one_run(3, rho=1e-5)
     assert run.outcome.model is not None
     made = bounds(run.outcome)
-    most = rows_bound(run.outcome, 0.002) + run.outcome.model.total
+    most = rows_bound(run.outcome.measurements, 0.002) + run.outcome.model.total
     assert all(b.value <= most * (1 + 1e-9) for b in made.values())
     assert any(b.value == pytest.approx(most) for b in made.values())
     assert all(run.error(r) <= b.value for r, b in made.items())
@@ -190,8 +184,6 @@ def test_bad_requests() -> None:
     run = runs()[0]
     with pytest.raises(UserError, match="between 0 and 1"):
         bounds(run.outcome, confidence=1.0)
-    with pytest.raises(UserError, match="paid, any, last"):
-        bounds(run.outcome, rounds="first")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="between 0 and 1"):
         cell_intervals(run.outcome, ["a"], confidence=0.0)
     with pytest.raises(UserError, match="No measurement contains"):
@@ -253,8 +245,10 @@ def _printed(r: Round, beta: float) -> float:
 
 
 def _ours(r: Round, beta: float) -> float:
-    theirs = {("l",): r.before.marginals([("l",)])[0]}  # type: ignore[union-attr]
-    return _round_bounds(r, [("l",)], theirs, beta)[("l",)]
+    assert r.before is not None
+    (value,) = round_distances(r, [(("l",), r.before.marginals([("l",)])[0])], beta)
+    assert value is not None
+    return value
 
 
 @pytest.mark.statistical
@@ -273,10 +267,8 @@ def test_the_weight_of_the_chosen_marginal_belongs_in_the_bound(bound: Callable[
 
 
 def test_shares_of_the_failure_probability_add_up() -> None:
-    from understudy.uncertainty.bounds import FINAL_SHARE, _round_share
-
     for run in runs()[:5]:
-        total = sum(_round_share(run.outcome, r) for r in run.outcome.rounds)
+        total = sum(round_share(run.outcome, r) for r in run.outcome.rounds)
         assert total <= 1 + 1e-12
         assert run.outcome.rounds[-1].final
         assert Fraction(FINAL_SHARE) < 1

@@ -18,8 +18,7 @@ from understudy.privacy import selection_cost
 from understudy.release import Release, RoundRecord
 from understudy.release.promise import assumptions, sentences
 from understudy.schema import Column
-from understudy.uncertainty import weighted_average
-from understudy.uncertainty.tails import Term, cell_radius
+from understudy.uncertainty.supported import reading
 
 Floats = NDArray[np.float64]
 
@@ -249,16 +248,14 @@ class _Band:
 
 def _band(release: Release, name: str, groups: Sequence[Sequence[int]]) -> _Band:
     """Return limits that hold for all groups of one column at once, in real records."""
-    estimate = weighted_average(release.measurements, (name,))
-    if estimate is None:
-        return _Band([(None, None)] * len(groups), None)
     together = max(map(len, groups))  # for a shorter group the radius is too wide, never too narrow
-    terms = [Term(t.factor, t.noise, t.scale, t.repeats * together) for t in estimate.terms]
-    beta = -np.expm1(np.log(release.record.confidence) / len(groups))  # noise is independent from cell to cell
-    radius = cell_radius(tuple(terms), float(beta))
-    middle = [float(estimate.values[group].sum()) for group in groups]
-    limits = [_limits(m - radius, m + radius) for m in middle]
-    return _Band(limits, radius)
+    failure = 1 - release.record.confidence
+    found = reading(release.measurements, (name,), failure, together=together, at_once=len(groups))
+    if found is None:
+        return _Band([(None, None)] * len(groups), None)
+    middle = [float(found.values[group].sum()) for group in groups]
+    limits = [_limits(m - found.radius, m + found.radius) for m in middle]
+    return _Band(limits, found.radius)
 
 
 def _limits(low: float, high: float) -> tuple[float, float]:

@@ -248,7 +248,12 @@ def _marginals(report: ReportData) -> Html:
     worst = ranking([_ranked(b) for b in reversed(report.bounds[-few:])], peak=peak)
     said = (
         f"The workload is what the table was made to preserve: {plural(report.queries, 'marginal')} ({report.workload}). "
-        f"Each bound holds with probability {confidence(report.confidence)} by itself."
+        f"Each bound holds with probability {confidence(report.confidence)} by itself"
+        + (
+            ", if no record of the private table is one declared impossible; each that is may add 2."
+            if report.zeros
+            else "."
+        )
     )
     gone = f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound."
     listed = report.bounds[-MOST_LISTED:]

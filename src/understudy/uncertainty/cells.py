@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import UserError
 from understudy.mechanism import Outcome
-from understudy.uncertainty.estimator import weighted_average
-from understudy.uncertainty.tails import cell_radius
+from understudy.uncertainty.supported import reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +38,14 @@ def cell_intervals(
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence}.")
     clique = outcome.workload.domain.clique(attributes)
-    estimate = weighted_average(outcome.measurements, clique)
-    if estimate is None:
+    beta = 1 - confidence
+    at_once = outcome.workload.domain.cells(clique) if simultaneous else 1
+    found = reading(outcome.measurements, clique, beta, at_once=at_once)
+    if found is None:
         raise UserError(
             f"No measurement contains {', '.join(clique)} together, so its cells have no interval; "
             "bounds() bounds the sum of its errors."
         )
-    beta = 1 - confidence
-    if simultaneous:  # the cells' noises are independent
-        beta = -np.expm1(np.log1p(-beta) / estimate.values.size)
-    radius = cell_radius(estimate.terms, float(beta))
-    lower = np.maximum(np.ceil(estimate.values - radius), 0).astype(np.int64)
-    upper = np.maximum(np.floor(estimate.values + radius), lower).astype(np.int64)
-    return Intervals(clique, estimate.values, lower, upper, radius, estimate.sigma, confidence, simultaneous)
+    lower = np.maximum(np.ceil(found.values - found.radius), 0).astype(np.int64)
+    upper = np.maximum(np.floor(found.values + found.radius), lower).astype(np.int64)
+    return Intervals(clique, found.values, lower, upper, found.radius, found.sigma, confidence, simultaneous)

@@ -1,5 +1,4 @@
-"""The weighted average estimator of a supported marginal: every measurement that contains it, by inverse
-variance.
+"""What measurements say about a marginal that they contain: each by itself, and averaged by inverse variance.
 
 Public: it combines released measurements. Theorem "Weighted Average Estimator" of the paper.
 """
@@ -14,46 +13,79 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.privacy import Measurement
-from understudy.uncertainty.tails import Term, deviation
+from understudy.privacy.noise import NoiseKind
+from understudy.uncertainty.tails import Term
+from understudy.uncertainty.zeros import Possible
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A marginal as one measurement shows it: each cell is the truth plus ``repeats`` independent draws of noise."""
+
+    values: Floats
+    repeats: NDArray[np.int64]
+    """0 in a cell that is empty by declaration: it has no noise, and its value is 0."""
+    noise: NoiseKind
+    scale: float
+
+    @property
+    def variances(self) -> Floats:
+        """At most this, cell by cell."""
+        return np.asarray(self.repeats * Term(1.0, self.noise, self.scale, 1).variance)
+
+    def terms(self) -> tuple[tuple[Term, int], ...]:
+        """Return the noise of a cell, and how many cells have it."""
+        repeats, cells = np.unique(self.repeats[self.repeats > 0], return_counts=True)
+        return tuple((Term(1.0, self.noise, self.scale, int(n)), int(k)) for n, k in zip(repeats, cells, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """An unbiased estimate of a marginal: ``values`` = truth + noise, independent from cell to cell."""
+    """An unbiased estimate of a marginal, from every measurement that contains it."""
 
     clique: Clique
-    values: NDArray[np.float64]
-    terms: tuple[Term, ...]
-    """What the noise on each cell is a sum of, exactly."""
+    values: Floats
+    precision: Floats
+    """One over the variance of the noise, cell by cell; infinite in a cell that is empty by declaration."""
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise on each cell (σ̄_r of the paper)."""
-        return deviation(self.terms)
+        """The standard deviation of the noise on the noisiest cell (σ̄_r of the paper)."""
+        return float(self.precision.min() ** -0.5)
 
 
-def supports(measurements: Sequence[Measurement], clique: Clique) -> list[Measurement]:
-    """Return the measurements from which ``clique`` can be read by adding cells up."""
+def seen(measurements: Sequence[Measurement], clique: Clique, possible: Possible | None = None) -> list[Seen]:
+    """Return ``clique`` as each measurement shows it from which it can be read by adding cells up, in order."""
     wanted = set(clique)
-    return [m for m in measurements if wanted <= set(m.clique)]
+    return [_seen(m, clique, possible) for m in measurements if wanted <= set(m.clique)]
+
+
+def averaged(clique: Clique, found: Sequence[Seen]) -> Estimate:
+    """Return ȳ_r, weighted by n_r / (n_{r_i} σ_i²)."""
+    precision, values = np.zeros(found[0].values.shape), np.zeros(found[0].values.shape)
+    empty = np.any([one.repeats == 0 for one in found], axis=0)
+    for one in found:
+        weights = 1 / np.where(empty, 1.0, one.variances)
+        precision, values = precision + weights, values + weights * one.values
+    return Estimate(clique, np.where(empty, 0.0, values / precision), np.where(empty, np.inf, precision))
 
 
 def weighted_average(measurements: Sequence[Measurement], clique: Clique) -> Estimate | None:
-    """Return ȳ_r, weighted by n_r / (n_{r_i} σ_i²); None when no measurement contains it."""
-    found = supports(measurements, clique)
-    if not found:
-        return None
-    projected = [_project(m, clique) for m in found]
-    repeats = [m.values.size // projected[0].size for m in found]
-    variances = [Term(1.0, m.noise, m.scale, n).variance for m, n in zip(found, repeats, strict=True)]
-    total = sum(1 / v for v in variances)
-    factors = [1 / (v * total) for v in variances]
-    values = sum((f * p for f, p in zip(factors, projected, strict=True)), np.zeros(projected[0].shape))
-    terms = tuple(Term(f, m.noise, m.scale, n) for f, m, n in zip(factors, found, repeats, strict=True))
-    return Estimate(clique, np.asarray(values), tuple(sorted(terms, key=lambda t: (t.factor, t.scale))))
+    """Return ȳ_r; None when no measurement contains it."""
+    found = seen(measurements, clique)
+    return averaged(clique, found) if found else None
 
 
-def _project(measurement: Measurement, clique: Clique) -> NDArray[np.int64]:
-    """Sum out what ``clique`` does not name; both are in the domain's order."""
+def _seen(measurement: Measurement, clique: Clique, possible: Possible | None) -> Seen:
+    """Sum out what ``clique`` does not name, over the cells that are possible; both are in the domain's order."""
     axes = tuple(i for i, a in enumerate(measurement.clique) if a not in clique)
-    return np.asarray(measurement.values.sum(axis=axes))
+    cells = None if possible is None else possible.cells(measurement.clique)
+    if cells is None:
+        values = np.asarray(measurement.values.sum(axis=axes))
+        repeats = np.full(values.shape, measurement.values.size // values.size, dtype=np.int64)
+    else:
+        values = np.asarray((measurement.values * cells).sum(axis=axes))
+        repeats = np.asarray(cells.sum(axis=axes, dtype=np.int64))
+    return Seen(values.astype(np.float64), repeats, measurement.noise, measurement.scale)

@@ -29,8 +29,6 @@ _LAPLACE_REACH = 60
 
 _U = np.logspace(-4, 1.2, 160)
 """Chernoff parameters in units of one over the deviation: any gives a valid bound, and the least is taken."""
-_LOG_HALF_NORMAL = np.array([log1p(erf(u / sqrt(2))) + u * u / 2 for u in _U])
-"""log E exp(u |x|) for x ~ N(0, 1), which is log(2 Φ(u)) + u²/2."""
 
 
 @dataclass(frozen=True)
@@ -55,27 +53,24 @@ def deviation(terms: Sequence[Term]) -> float:
 
 
 @lru_cache(maxsize=4096)
-def l1_radius(terms: tuple[Term, ...], cells: int, beta: float) -> float:
-    """Return R with P(Σ |x_i| > R) ≤ ``beta``, for ``cells`` independent sums x_i of ``terms`` (Lemma 2).
+def l1_radius(cells: tuple[tuple[Term, int], ...], beta: float) -> float:
+    """Return R with P(Σ |x_i| > R) ≤ ``beta``, for independent x_i: so many of each term (Lemma 2).
 
     Chernoff's bound, from the least of several bounds on E exp(t |x|).
     """
-    t = _U / deviation(terms)
-    found = [_chernoff(_log_two_sided(terms, t), t, cells, beta)]
-    if _single(terms):
-        found.append(_chernoff(_log_absolute(terms[0]), t, cells, beta))
-    if _gaussian(terms):
-        for extra in _smoothings(terms):
-            t = _U / sqrt(deviation(terms) ** 2 + extra)
-            found.append(_chernoff(_LOG_HALF_NORMAL + _log_price(terms, extra), t, cells, beta))
-    return min(found)
+    count = sum(number for _, number in cells)
+    if count == 0:
+        return 0.0
+    t = _U / sqrt(sum(number * term.variance for term, number in cells) / count)
+    exponent = sum((number * _log_absolute_moment(term, t) for term, number in cells), np.zeros(len(t)))
+    return float(np.min((exponent - log(beta)) / t))
 
 
 @lru_cache(maxsize=4096)
 def cell_radius(terms: tuple[Term, ...], beta: float) -> float:
     """Return h with P(|x| > h) ≤ ``beta``, for one sum x of ``terms`` (Lemma 3)."""
     t = _U / deviation(terms)
-    found = [_chernoff(_log_two_sided(terms, t), t, 1, beta)]
+    found = [float(np.min((_log_two_sided(terms, t) - log(beta)) / t))]
     if _single(terms):
         found.append(terms[0].factor * _lattice_quantile(terms[0], beta))
     if _gaussian(terms):
@@ -106,9 +101,20 @@ def log_mgf(noise: NoiseKind, scale: float, t: Floats) -> Floats:
     return np.where(t <= safe, value, inf)
 
 
-def _chernoff(exponent: Floats, t: Floats, cells: int, beta: float) -> float:
-    """P(Σ |x_i| > R) ≤ exp(cells · exponent(t) - t R) for each t; return the least R that gives ``beta``."""
-    return float(np.min((cells * exponent - log(beta)) / t))
+def _log_absolute_moment(term: Term, t: Floats) -> Floats:
+    """Return a bound on log E exp(t |x|) for each t: the least of the forms (a), (b) and (c) of Lemma 2."""
+    found = [_log_two_sided((term,), t)]
+    if _single((term,)):
+        found.append(_log_absolute(term, t))
+    if term.noise == "gaussian":
+        for extra in _smoothings((term,)):
+            found.append(_log_half_normal(t * sqrt(term.variance + extra)) + _log_price((term,), extra))
+    return np.asarray(np.min(found, axis=0))
+
+
+def _log_half_normal(u: Floats) -> Floats:
+    """log E exp(u |x|) for x ~ N(0, 1), which is log(2 Φ(u)) + u²/2."""
+    return np.array([log1p(erf(v / sqrt(2))) for v in u]) + u * u / 2
 
 
 def _log_two_sided(terms: Sequence[Term], t: Floats) -> Floats:
@@ -119,10 +125,9 @@ def _log_two_sided(terms: Sequence[Term], t: Floats) -> Floats:
     return total
 
 
-@lru_cache(maxsize=256)
-def _log_absolute(term: Term) -> Floats:
-    """log E exp(t |x|) of a single draw, summed over the integers, at each t of ``_U`` over its deviation."""
-    t, (k, p) = _U / deviation([term]), half(term.noise, term.scale)
+def _log_absolute(term: Term, t: Floats) -> Floats:
+    """log E exp(t |x|) of a single draw, summed over the integers; infinite where the sum is not safe."""
+    k, p = half(term.noise, term.scale)
     reach = 4 / term.scale if term.noise == "gaussian" else 0.5 / term.scale  # beyond, the cut tail would count
     safe = np.minimum(term.factor * t, reach)
     value = np.array([log(float(p @ np.exp(s * k))) for s in safe])
