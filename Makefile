@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test audit vulnerabilities check test-oracle test-browser \
 	bench-counting bench-engine bench-scaling bench-aim bench-downstream \
-	bench-quick bench-grid bench-peers bench-micro results clean
+	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -87,6 +87,9 @@ bench-peers: $(VENV)/.bench  ## the same cells for every peer, ours beside; at m
 
 bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: what got slower
 	$(BIN)/python benchmarks/micro.py
+
+bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? 25 minutes; QUICK=1: titanic, a minute
+	$(BIN)/python benchmarks/seeded.py $(if $(QUICK),--quick)
 
 results: $(VENV)/.bench  ## write docs/results.md and its figures from the stored results
 	$(BIN)/python benchmarks/results_page.py

@@ -71,7 +71,7 @@ def fit(
                 reason = reason or "iteration limit"
         model = _model(problem, state.point.parameters, zeros)
         model = model.with_beliefs(problem.network, problem.beliefs(state.point.parameters))
-    loss = problem.loss(state.point)
+        loss = problem.loss(state.point)
     if not np.isfinite(loss):
         raise InternalError(f"The fit ended with a loss of {loss} after {iterations} iterations.")
     return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
