@@ -13,9 +13,12 @@ from understudy.schema.listed import Listed
 
 
 def like_polars(frame: Any, schema: Schema) -> Convert:
-    """Return what makes a polars frame (lazy, if ``frame`` is) with the types of ``frame``'s columns."""
+    """Return what makes a polars frame with the types of ``frame``'s columns; of a lazy one, with the schema's own.
+
+    The types of a lazy frame are not asked for: to work them out may take reading its rows.
+    """
     lazy = isinstance(frame, pl.LazyFrame)
-    types = dict(frame.collect_schema())
+    types = {} if lazy else dict(frame.schema)
 
     def convert(table: pa.Table) -> Any:
         plain = {c.name: pl.Series(c.name, pl.from_arrow(table.column(c.name))) for c in schema.columns}
