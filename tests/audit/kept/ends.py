@@ -34,4 +34,47 @@ MUTANTS: list[Mutant] = [
         ("ledger/keeping.py", "            self.log.stop(self.rho)", "            self.log.stop(self.log.charged)"),
         f"{READING}test_a_table_that_fails_on_its_first_read_leaves_a_run_on_record",
     ),
+    one(
+        "a-fixed-sentence",
+        30,
+        "The command always says that nothing was spent",
+        ("cli/ending.py", "        return in_words(spent)\n", '        return "Nothing was spent."\n'),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[a fault of ours]",
+    ),
+    one(
+        "a-closed-output-is-a-failed-run",
+        30,
+        "A command whose output is closed after the release was saved knows nothing of the run",
+        ("cli/ending.py", "        mark(error, spent)\n", "        pass\n"),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[| true]",
+    ),
+    one(
+        "signals-kill",
+        30,
+        "SIGTERM and SIGHUP end the process on the spot",
+        (
+            "cli/ending.py",
+            "            with stoppable():\n                return super().invoke(ctx)",
+            "            return super().invoke(ctx)",
+        ),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[SIGTERM while fitting]",
+    ),
+    one(
+        "what-could-not-be-settled-is-not-told",
+        30,
+        "A run that could not be settled says that the ledger counts what it spent",
+        (
+            "ledger/keeping.py",
+            "        except BaseException:\n            return self._budget",
+            "        except BaseException:\n            return self.rho",
+        ),
+        "tests/ledger/test_keeping.py::test_where_the_ledger_cannot_be_asked_the_whole_budget_counts",
+    ),
+    one(
+        "charge-without-a-lock",
+        8,
+        "Two threads may both be told that the last of a budget is theirs",
+        ("privacy/budget.py", "        with self.__lock:\n", "        if self.__lock:\n"),
+        f"{FILTER}test_threads_that_race_never_overspend",
+    ),
 ]
