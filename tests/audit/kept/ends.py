@@ -5,6 +5,7 @@ from __future__ import annotations
 from audit.mutant import Mutant, one
 
 READING, ENDS = "tests/test_synthesize_reading.py::", "tests/cli/test_ends.py::"
+FINGERPRINT = "tests/ledger/test_fingerprint.py::"
 FILTER = "tests/privacy/test_filter.py::"
 
 MUTANTS: list[Mutant] = [
@@ -76,5 +77,41 @@ MUTANTS: list[Mutant] = [
         "Two threads may both be told that the last of a budget is theirs",
         ("privacy/budget.py", "        with self.__lock:\n", "        if self.__lock:\n"),
         f"{FILTER}test_threads_that_race_never_overspend",
+    ),
+    one(
+        "any-table-may-go-on",
+        33,
+        "A run that is resumed does not compare the table with the one that it began with",
+        ("ledger/runlog.py", "        if not hmac.compare_digest(", "        if False and not hmac.compare_digest("),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
+    ),
+    one(
+        "only-columns-one-by-one-are-compared",
+        33,
+        "The fingerprint is of single columns, so that records may be put together from others",
+        (
+            "privacy/fingerprint.py",
+            "    return [*((name,) for name in domain), *pairs]",
+            "    return [(name,) for name in domain]",
+        ),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it[paired otherwise]",
+    ),
+    one(
+        "paid-before-the-table-is-compared",
+        33,
+        "Another table is refused only after a question about it was paid for",
+        ("privacy/door.py", "        if self._log.bound:\n", "        if False:\n"),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
+    ),
+    one(
+        "the-fingerprint-stays",
+        (15, 33),
+        "What a ledger drops stays in its file",
+        (
+            "ledger/store.py",
+            '        connection.execute("PRAGMA secure_delete = ON")',
+            '        connection.execute("PRAGMA secure_delete = OFF")',
+        ),
+        f"{FINGERPRINT}test_the_fingerprint_is_in_no_release_and_gone_from_the_ledger_when_the_run_has_finished",
     ),
 ]
