@@ -21,6 +21,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, spending
 from understudy.mechanism import Mechanism
 from understudy.mechanism import mechanism as make_mechanism
+from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.progress import Choice, shown
@@ -114,14 +115,17 @@ def synthesize(
         if target is not None:
             refuse_existing(target.folder, target.overwrite)
             require_room(target.folder, (settings.rows or 0) * len(schema.columns))
+        expected = how.expects(queries)
+        require_memory(peak_memory(schema.domain, expected, how.config.max_size, settings.rows))
         source, convert = unopened(data, schema), like(data, schema)
         log = run.begin(place, budget, facts, private=seed is None, resume=resume)
-        door = Door(source, budget, unit=neighbours, noise=noise, expect=how.expects(queries), log=log)
+        door = Door(source, budget, unit=neighbours, noise=noise, expect=expected, log=log)
         del data, source  # nothing below can reach the rows but through the door
         run.filter = door.filter
         rng = np.random.default_rng(secrets.randbits(128) if seed is None else [seed, 1])
         with shown(progress) as tell:
             outcome = how.run(door, queries, zeros=schema.zeros, on_event=tell)
+            del door  # with the table and its counts
             counted = None if run.head is None else LedgerRecord(dataset=place.dataset, head=run.head)
             settings = replace(settings, run=run.run, ledger=counted)
             release = make_release(outcome, schema, budget, settings, rng=rng, convert=convert)

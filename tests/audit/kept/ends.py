@@ -6,6 +6,7 @@ from audit.mutant import Mutant, one
 
 READING, ENDS = "tests/test_synthesize_reading.py::", "tests/cli/test_ends.py::"
 FINGERPRINT = "tests/ledger/test_fingerprint.py::"
+MEMORY = "tests/mechanism/test_memory.py::"
 FILTER = "tests/privacy/test_filter.py::"
 
 MUTANTS: list[Mutant] = [
@@ -113,5 +114,24 @@ MUTANTS: list[Mutant] = [
             '        connection.execute("PRAGMA secure_delete = OFF")',
         ),
         f"{FINGERPRINT}test_the_fingerprint_is_in_no_release_and_gone_from_the_ledger_when_the_run_has_finished",
+    ),
+    one(
+        "memory-is-not-asked-for",
+        35,
+        "A run begins whether it fits in memory or not",
+        ("mechanism/memory.py", "    if needed > left:\n", "    if False:\n"),
+        f"{MEMORY}test_a_run_that_would_not_fit_is_refused_with_nothing_on_record",
+        f"{MEMORY}test_the_refusal_says_how_much_what_is_there_and_what_to_do",
+    ),
+    one(
+        "counts-take-no-memory",
+        35,
+        "The estimate forgets the marginals that are counted",
+        (
+            "mechanism/memory.py",
+            "    counted = COPIES * marginals + EACH * len(expected)\n",
+            "    counted = 0 * marginals\n",
+        ),
+        f"{MEMORY}test_the_estimate_grows_with_what_is_asked_for",
     ),
 ]
