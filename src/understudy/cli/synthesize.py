@@ -35,7 +35,7 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
 @click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: the noisy estimate of the table's]")
-@click.option("--time-limit", metavar="TIME", help="Finish with one last round rather than take longer, such as 10m.")
+@click.option("--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m.")
 @click.option(
     "--mechanism",
     type=click.Choice([name for name in MECHANISMS if name != "gaussian"]),

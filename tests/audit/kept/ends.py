@@ -6,7 +6,8 @@ from audit.mutant import Mutant, one
 
 READING, ENDS = "tests/test_synthesize_reading.py::", "tests/cli/test_ends.py::"
 FINGERPRINT = "tests/ledger/test_fingerprint.py::"
-MEMORY = "tests/mechanism/test_memory.py::"
+MEMORY = "tests/test_memory.py::"
+PACE = "tests/test_pace.py::"
 FILTER = "tests/privacy/test_filter.py::"
 
 MUTANTS: list[Mutant] = [
@@ -133,5 +134,12 @@ MUTANTS: list[Mutant] = [
             "    counted = 0 * marginals\n",
         ),
         f"{MEMORY}test_the_estimate_grows_with_what_is_asked_for",
+    ),
+    one(
+        "the-clock-runs-while-counting",
+        10,
+        "How long it takes to count the table decides when a run ends",
+        ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
+        f"{PACE}test_how_long_counting_takes_decides_nothing",
     ),
 ]
