@@ -11,14 +11,36 @@ UnderstudyError
 │   ├── CapacityError     the model that was asked for does not fit in the size that was allowed
 │   └── FormatError       a saved file is damaged, foreign, or of an unknown version
 └── InternalError         a promise of our own was broken: a bug, please report it
+
+Whatever ends a run, of this tree or not, has ``spent``: what the run had spent by then, and what its ledger counts.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a run had spent when it ended, exactly."""
+
+    rho: Fraction = Fraction(0)
+    """What its questions cost, answered or not."""
+    budget: Fraction | None = None
+    """What it might have spent; None when it ended before that was known."""
+    counts: Fraction = Fraction(0)
+    """What its ledger counts: ``rho``, or the whole budget where the run could not be settled."""
+    finished: bool = False
+    """Whether the release is complete."""
+    resumable: bool = False
+    """Whether the run can be gone on with."""
 
 
 class UnderstudyError(Exception):
-    """Everything that this package raises on purpose."""
+    """Everything that this package raises on purpose. ``spent`` is None when no run was going on."""
+
+    spent: Spent | None = None
 
 
 class UserError(UnderstudyError):

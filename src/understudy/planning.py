@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import UserError
+from understudy.mechanism.aim import Aim
 from understudy.mechanism.config import AimConfig
+from understudy.mechanism.memory import peak_memory
 from understudy.mechanism.schedule import first_step
 from understudy.metrics import workload_error
 from understudy.model import tree_size
@@ -76,6 +78,8 @@ class Plan:
     """The noise if all of the budget went into one marginal: no cell can be known better than this."""
     max_size: int
     least_size: int
+    memory: int
+    """Bytes that a run may take at its peak."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
 
@@ -118,6 +122,7 @@ def plan(
         sigma_single=sigma_for(budget.rho, neighbours),
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
+        memory=peak_memory(schema.domain, Aim(config).expects(queries), config.max_size),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
     )

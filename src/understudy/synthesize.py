@@ -1,6 +1,6 @@
 """From a private table to a release in one call: check everything, reserve the budget, run, draw, save.
 
-Opens the private table and hands it to the door; reads no count itself. Whatever can be refused is refused before any spend.
+Hands the private table to the door unopened, and reads nothing itself. Whatever can be refused is, before any spend.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 
 from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
 from understudy.ledger import Ledger
-from understudy.ledger.keeping import Place, on_record
+from understudy.ledger.keeping import Place, spending
 from understudy.mechanism import Mechanism
 from understudy.mechanism import mechanism as make_mechanism
+from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.progress import Choice, shown
@@ -32,7 +33,7 @@ from understudy.release.record import LedgerRecord
 from understudy.release.release import TableFormat
 from understudy.release.storage import refuse_existing, require_room, staged, write_into
 from understudy.schema import Schema, load_schema, require_reviewed
-from understudy.source import open_source
+from understudy.source import unopened
 from understudy.workload import Workload
 
 UnitName = Literal["add-remove", "replace"]
@@ -89,37 +90,44 @@ def synthesize(
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
+    Whatever exception ends a run, its ``spent`` says what was spent by then.
 
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
-    schema = schema if isinstance(schema, Schema) else load_schema(schema)
-    require_reviewed(schema)
-    budget = budget_of(epsilon, delta, rho)
-    queries, name = workload_of(workload, schema)
-    options |= {"max_size": parse_size(max_size)} | ({} if time_limit is None else {"time_limit": parse_time(time_limit)})
-    how = modelled(mechanism, options)
-    settings = Settings("", name, options, _rows(rows), _confidence(confidence))
-    target = out if isinstance(out, Output) or out is None else Output(Path(out))
-    neighbours, noise = unit_of(unit), SecureNoise() if seed is None else ResearchNoise(_seed(seed))
-    place = place_of(ledger, dataset, target, resume=resume, seeded=seed is not None)
-    facts = {"private": seed is None, "unit": neighbours.value, "budget": _promise(budget)}
-    facts |= facts_of(schema, queries, how, settings)
-    if resume and target is not None and (saved := _saved_already(place, facts, target)) is not None:
-        return saved
-    if target is not None:
-        refuse_existing(target.folder, target.overwrite)
-        require_room(target.folder, (settings.rows or 0) * len(schema.columns))
-    source, convert = open_source(data, schema), like(data, schema)
-    with on_record(place, budget, facts, private=seed is None, resume=resume) as held:
-        door = Door(source, budget, unit=neighbours, noise=noise, expect=how.expects(queries), log=held.log)
+    with spending() as run:
+        schema = schema if isinstance(schema, Schema) else load_schema(schema)
+        require_reviewed(schema)
+        budget = budget_of(epsilon, delta, rho)
+        queries, name = workload_of(workload, schema)
+        options |= {"max_size": parse_size(max_size)} | (
+            {} if time_limit is None else {"time_limit": parse_time(time_limit)}
+        )
+        how = modelled(mechanism, options)
+        settings = Settings("", name, options, _rows(rows), _confidence(confidence))
+        target = out if isinstance(out, Output) or out is None else Output(Path(out))
+        neighbours, noise = unit_of(unit), SecureNoise() if seed is None else ResearchNoise(_seed(seed))
+        place = place_of(ledger, dataset, target, resume=resume, seeded=seed is not None)
+        facts = {"private": seed is None, "unit": neighbours.value, "budget": _promise(budget)}
+        facts |= facts_of(schema, queries, how, settings)
+        if resume and target is not None and (saved := _saved_already(place, facts, target)) is not None:
+            return saved
+        if target is not None:
+            refuse_existing(target.folder, target.overwrite)
+            require_room(target.folder, (settings.rows or 0) * len(schema.columns))
+        expected = how.expects(queries)
+        require_memory(peak_memory(schema.domain, expected, how.config.max_size, settings.rows))
+        source, convert = unopened(data, schema), like(data, schema)
+        log = run.begin(place, budget, facts, private=seed is None, resume=resume)
+        door = Door(source, budget, unit=neighbours, noise=noise, expect=expected, log=log)
         del data, source  # nothing below can reach the rows but through the door
-        held.filter = door.filter
+        run.filter = door.filter
         rng = np.random.default_rng(secrets.randbits(128) if seed is None else [seed, 1])
         with shown(progress) as tell:
             outcome = how.run(door, queries, zeros=schema.zeros, on_event=tell)
-            counted = None if held.head is None else LedgerRecord(dataset=place.dataset, head=held.head)
-            settings = replace(settings, run=held.run, ledger=counted)
+            del door  # with the table and its counts
+            counted = None if run.head is None else LedgerRecord(dataset=place.dataset, head=run.head)
+            settings = replace(settings, run=run.run, ledger=counted)
             release = make_release(outcome, schema, budget, settings, rng=rng, convert=convert)
         if target is not None:
             save_release(release, target)

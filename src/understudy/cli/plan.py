@@ -51,6 +51,7 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
+        f"  memory            up to {show_size(plan.memory)} at the peak, if the model grows to its limit",
     ]
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from understudy.cli.ending import BEGUN, after_release
 from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table_of, warn
+from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.release import Release
 from understudy.synthesize import Output
@@ -25,14 +27,15 @@ Examples:
 \b
 The folder is written all or not at all. Before anything is read the budget is reserved: in the ledger, or else
 in OUT.ledger, which is removed when the release is there, and stays when the run fails. Then --resume goes on.
-Exit status: 0 done; 2 wrong usage or input, nothing spent unless it says so; 3 a fault of this software; 130 interrupted."""
+Exit status: 0 done; 2 wrong usage or input, no memory or no room; 3 a fault of this software; 128 and a signal's number
+when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that goes away (| head -1) does not matter."""
 )
 @click.argument("data", required=False)
 @click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
 @click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: by noisy counts, at most 10 million]")
-@click.option("--time-limit", metavar="TIME", help="Finish with one last round rather than take longer, such as 10m.")
+@click.option("--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m.")
 @click.option(
     "--mechanism",
     type=click.Choice([name for name in MECHANISMS if name != "gaussian"]),
@@ -75,12 +78,14 @@ def synthesize(
     target = Output(out, kind, report=not no_report, overwrite=overwrite)
     if settings["seed"] is not None:
         warn("NOT PRIVATE: --seed is for research. The release will be marked so everywhere.")
+    click.get_current_context().meta[BEGUN] = True
     release = run(table, schema_path, out=target, progress=False if quiet else None, **settings)
-    if json_:
-        print_json(summary(release, out))
-    else:
-        click.echo(release)
-        click.echo(contents(out))
+    with after_release(Spent(release.spent, release.rho, release.spent, finished=True)):
+        if json_:
+            print_json(summary(release, out))
+        else:
+            click.echo(release)
+            click.echo(contents(out))
 
 
 def summary(release: Release, folder: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The ledger: what may be spent on each table, every spend, and the answers of runs that can still be resumed.
 
-Public: budgets, purposes, noisy answers. It never sees a table.
+Public: budgets, purposes, noisy answers. It never sees a table; of a run that is unfinished it keeps the fingerprint of one,
+which is for the table's owner alone.
 """
 
 from understudy.ledger.checking import Verdict, verify

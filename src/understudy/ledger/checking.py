@@ -107,4 +107,5 @@ def content_problems(book: Book, entries: list[Entry], state: State) -> list[str
             problems.append(f"The content of line {seq} was changed.")
     open_runs = [run for run in state.runs if run.state != "finished"]
     needed = {item.seq for run in open_runs for item in run.items if item.kind != "kept"}
+    needed |= {run.table.seq for run in open_runs if run.table is not None}
     return problems + [f"The content of line {seq} is missing." for seq in sorted(needed - there)]

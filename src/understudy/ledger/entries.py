@@ -16,9 +16,12 @@ from typing import Any, Literal, get_args
 from understudy.errors import FormatError
 from understudy.privacy.amounts import parse_amount
 
-Kind = Literal["opened", "declared", "capped", "reserved", "resumed", "charged", "noted", "kept", "stopped", "finished"]
+Kind = Literal[
+    "opened", "declared", "capped", "reserved", "resumed", "bound", "charged", "noted", "kept", "stopped", "finished"
+]
 """opened: the ledger. declared, capped: a dataset, and a new cap of it. reserved, resumed: a run begins, and goes on.
-charged: an answer. noted: a public value that answers do not determine. kept: a fitted model, which may be dropped.
+bound: to a table, which is told by its fingerprint. charged: an answer. noted: a public value that answers do not determine.
+kept: a fitted model, which may be dropped.
 stopped, finished: a run ends, and only what it spent goes on counting.
 """
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -7,13 +7,13 @@ when the release is there, and stays when the run fails.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from uuid import uuid4
 
-from understudy.errors import LedgerError, UnderstudyError
+from understudy.errors import LedgerError, Spent, UnderstudyError
 from understudy.ledger.ledger import Ledger
 from understudy.ledger.runlog import RunLog
 from understudy.ledger.store import LedgerGone, create
@@ -73,13 +73,23 @@ class Place:
             self.ledger.remove_if_done()
 
 
-class Held:
-    """A run on record. ``filter`` is its door's, once there is one."""
+class Spending:
+    """A run from before it is reserved until it has ended: where it is on record, and what it has spent."""
 
-    def __init__(self, place: Place, log: RunLog | None, *, private: bool) -> None:
-        self.log, self.run = log, uuid4().hex if log is None else log.run
+    def __init__(self) -> None:
+        self.log: RunLog | None = None
+        self.run = uuid4().hex
         self.filter: Filter | None = None
-        self._place, self._private = place, private
+        """The door's, once there is one."""
+        self._place, self._budget, self._private = Place(None), Fraction(0), False
+        self._begun = self._done = False
+
+    def begin(self, place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool) -> RunLog | None:
+        """Reserve the budget, or go on with an unfinished run; nothing may be read before."""
+        self._place, self._budget, self._private, self._begun = place, budget.rho, private, place.ledger is not None
+        self.log = place.resume(facts) if resume else place.begin(budget, facts, private=private)
+        self.run = self.run if self.log is None else self.log.run
+        return self.log
 
     @property
     def head(self) -> str | None:
@@ -87,49 +97,73 @@ class Held:
         return None if self.log is None or self._place.own else self.log.head
 
     @property
-    def spent(self) -> Fraction:
+    def rho(self) -> Fraction:
         """What was spent: at least what is on record."""
         known = Fraction(0) if self.filter is None else self.filter.spent
         return known if self.log is None else max(known, self.log.charged)
 
     def finish(self) -> None:
-        """Settle the run."""
+        """Settle the run, whose release is safe."""
+        self._done = True
         if self.log is not None:
             self.log.finish()
             self._place.tidy()
 
-    def stop(self) -> str:
-        """Settle the run that failed, if the ledger lets us, and say what was spent."""
+    def ended(self, error: BaseException) -> Spent:
+        """Settle the run that ``error`` ends, if the ledger lets us, and return what was spent."""
+        budget = self._budget or None
         if self.log is None:
-            return self._spent()
-        try:
-            self.log.stop(self.spent)
-            self._place.tidy()
-        except UnderstudyError:
-            return f"{self._spent()} On record, the whole budget counts until the run is resumed."
-        again = " Go on from there with --resume (resume=True)." if self.spent and self._private else ""
-        return self._spent() + again
+            unsure = self._begun and not isinstance(error, UnderstudyError)  # ended while it was being reserved
+            return Spent(self.rho, budget, self._budget if unsure else self.rho, self._done)
+        if not self._done and self._stopped():
+            return Spent(self.rho, budget, self.rho, resumable=self._private)
+        return Spent(self.rho, budget, self._on_record(), self._done)
 
-    def _spent(self) -> str:
-        if not self.spent or self.filter is None:
-            return "Nothing was spent." if not self.spent else f"Spent, and stays spent: rho = {show(self.spent)}."
-        return f"Spent, and stays spent: rho = {show(self.spent)} of {show(self.filter.rho)}."
+    def _stopped(self) -> bool:
+        """Put on record that the run has stopped; whatever comes in between, it either is there then or not."""
+        try:
+            assert self.log is not None
+            self.log.stop(self.rho)
+        except BaseException:
+            return False
+        with suppress(UnderstudyError):
+            self._place.tidy()
+        return True
+
+    def _on_record(self) -> Fraction:
+        """Return what the ledger counts for this run: the whole budget, if it cannot be asked."""
+        try:
+            assert self._place.ledger is not None
+            return self._place.ledger.state().run(self.run).counts
+        except BaseException:
+            return self._budget
 
 
 @contextmanager
-def on_record(place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool) -> Iterator[Held]:
-    """Reserve the budget before anything is read; when the run fails, say and keep what it spent."""
-    log = place.resume(facts) if resume else place.begin(budget, facts, private=private)
-    held = Held(place, log, private=private)
+def spending() -> Iterator[Spending]:
+    """Follow a run to its end: settle it, and mark whatever ends it before with what was spent."""
+    run = Spending()
     try:
-        yield held
+        yield run
+        run.finish()
     except BaseException as error:
-        error.add_note(held.stop())
+        mark(error, run.ended(error))
         raise
-    try:
-        held.finish()
-    except UnderstudyError as error:
-        error.add_note(
-            "The release is made and saved; on record, its whole budget counts until it is settled with --resume."
-        )
-        raise
+
+
+def mark(error: BaseException, spent: Spent) -> None:
+    """Have ``error`` say what was spent: as a fact, ``error.spent``, and in words."""
+    error.spent = spent  # type: ignore[attr-defined]
+    error.add_note(in_words(spent))
+
+
+def in_words(spent: Spent) -> str:
+    """Say what was spent, and what the ledger counts where that is more."""
+    of = "" if spent.budget is None else f" of {show(spent.budget)}"
+    words = f"Spent, and stays spent: rho = {show(spent.rho)}{of}." if spent.rho else "Nothing was spent."
+    if spent.finished:
+        words = f"The release is complete. {words}"
+    if spent.counts > spent.rho:
+        until = "it is settled with --resume" if spent.finished else "the run is resumed"
+        return f"{words} On record, the whole budget (rho = {show(spent.counts)}) counts until {until}."
+    return f"{words} Go on from there with --resume (resume=True)." if spent.resumable and spent.rho else words

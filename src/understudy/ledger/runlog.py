@@ -1,11 +1,14 @@
 """One run in the ledger, as a door's log: each answer is on record before it leaves, and a resumed run hears the old ones.
 
-Public: noisy answers and what follows from them. Every write checks, in its own transaction, that nobody has taken the run
+Public: noisy answers and what follows from them; and, until the run has finished, the fingerprint of its table under a key,
+which is the owner's alone. Every write checks, in its own transaction, that nobody has taken the run
 over, and that the file is still the one that the last write went to.
 """
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -19,6 +22,7 @@ from understudy.ledger.entries import Entry, Kind, digest_of
 from understudy.ledger.state import Item
 from understudy.ledger.store import Book, reading, writing
 from understudy.privacy import Request
+from understudy.privacy.fingerprint import KEY_BYTES, TAG_BYTES
 from understudy.privacy.noise import Counts
 
 
@@ -27,10 +31,10 @@ class RunLog:
 
     keeps = True
 
-    def __init__(self, path: Path, held: Entry, past: Iterable[Item] = ()) -> None:
+    def __init__(self, path: Path, held: Entry, past: Iterable[Item] = (), table: Item | None = None) -> None:
         self.path, self.run, self.dataset, self.budget = path, held.run, held.dataset, held.amount
         self._token, self._last = held.details["token"], (held.seq, held.hash)
-        self._past, self._place = tuple(past), 0
+        self._past, self._place, self._table = tuple(past), 0, table
         self._charged = sum((item.rho for item in self._past), Fraction(0))
         self._pending: list[tuple[Kind, str, bytes]] = []
         self._drops: list[str] = []
@@ -49,6 +53,26 @@ class RunLog:
     def head(self) -> str:
         """The hash of this run's last line."""
         return self._last[1]
+
+    @property
+    def bound(self) -> bool:
+        """Whether the table that the run began with is on record."""
+        return self._table is not None
+
+    def bind(self, fingerprint: Callable[[bytes], bytes]) -> None:
+        """Keep the table's fingerprint, with the next line; or refuse a table that has another than the one on record."""
+        if self._table is None:
+            key = secrets.token_bytes(KEY_BYTES)
+            self._pending.append(("bound", "the table", key + fingerprint(key)))
+            return
+        content = self._content(self._table)
+        if content is None or len(content) != KEY_BYTES + TAG_BYTES:
+            raise FormatError(f"The ledger {self.path} is damaged: which table the run began with is not there.")
+        if not hmac.compare_digest(fingerprint(content[:KEY_BYTES]), content[KEY_BYTES:]):
+            raise LedgerError(
+                "This is not the table that the run began with, so it is not gone on with. "
+                "Give the table as it was then, or begin a new run without --resume."
+            )
 
     def recall(self, request: Request) -> Counts | None:
         """Return the answer on record to the next question; a run that asks something else is stopped."""
@@ -138,10 +162,15 @@ class RunLog:
                 "They are not the same run: was the software changed in between? Begin a new run without --resume."
             )
         self._place += 1
+        content = self._content(item)
+        if content is None and kind != "kept":
+            raise FormatError(f"The ledger {self.path} is damaged: the content of line {item.seq} is missing.")
+        return content
+
+    def _content(self, item: Item) -> bytes | None:
+        """Return the content of a line on record, if it still has one, unchanged."""
         with reading(self.path) as book:
             content = book.content(item.seq)
-        if content is None and kind == "kept":
-            return None
-        if content is None or digest_of(content) != item.digest:
+        if content is not None and digest_of(content) != item.digest:
             raise FormatError(f"The ledger {self.path} is damaged: the content of line {item.seq} is not what it was.")
         return content

@@ -47,6 +47,8 @@ class Run:
     settled: Fraction | None = None
     resumed: int = 0
     items: tuple[Item, ...] = field(default=(), repr=False)
+    table: Item | None = field(default=None, repr=False)
+    """The line with the fingerprint of its table."""
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -180,11 +182,20 @@ class State:
         self._runs[run.name] = replace(run, state="running", settled=None, token=token, resumed=run.resumed + 1)
         self._within_cap(entry)
 
-    def _answered(self, entry: Entry) -> None:
+    def _bound(self, entry: Entry) -> None:
+        run, item = self._runs[entry.run], self._item(entry)
+        self._expect(run.table is None, entry, "binds a run to a second table")
+        self._expect(item.rho == 0, entry, "is no answer, and yet costs something")
+        self._runs[run.name] = replace(run, table=item)
+
+    def _item(self, entry: Entry) -> Item:
         run = self._runs[entry.run]
         self._expect(run.state == "running", entry, "comes after its run has ended")
         self._expect(entry.dataset == run.dataset, entry, "is of another dataset than its run")
-        item = Item(entry.seq, entry.kind, entry.purpose, str(entry.details["request"]), entry.digest, entry.amount)
+        return Item(entry.seq, entry.kind, entry.purpose, str(entry.details["request"]), entry.digest, entry.amount)
+
+    def _answered(self, entry: Entry) -> None:
+        run, item = self._runs[entry.run], self._item(entry)
         self._items[entry.run].append(item)
         self._sums[entry.run] += item.rho
         self._expect(self._sums[entry.run] <= run.budget, entry, "brings its run above its budget")

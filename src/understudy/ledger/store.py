@@ -188,6 +188,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA secure_delete = ON")  # what is dropped is overwritten
         (found,) = connection.execute("PRAGMA journal_mode").fetchone()
         if found != "delete":
             raise FormatError(f"{path} is not a ledger of Understudy, or was set to journal mode {found}.")

@@ -13,7 +13,6 @@ finished model is from the table, which bounds rest on.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from understudy.mechanism.candidates import allowed, expected_noise, judged, poo
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.outcome import Outcome, Round
+from understudy.mechanism.pace import Pace
 from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
 from understudy.mechanism.session import Session
 from understudy.model import CELL_BYTES, Model
@@ -68,7 +68,7 @@ def algorithm_1(session: Session, config: AimConfig) -> Outcome:
     step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with session.running():
         model, step = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
-        pace = _Pace(session, config)
+        pace = Pace(session, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         step = next_step(session, config, step)
         while True:  # line 10: while ρ_used < ρ
@@ -183,22 +183,3 @@ def _checked(workload: Workload, config: AimConfig) -> list[Clique]:
             break
         taken.add(r)
     return [r for r in workload.closure if r in taken]
-
-
-class _Pace:
-    """Whether time allows another round after the next. Public: it looks at the clock, not at counts.
-
-    A round takes about as long as the last ones did; half as much again is allowed for the model's growth.
-    """
-
-    def __init__(self, session: Session, config: AimConfig) -> None:
-        self._session, self._limit = session, config.time_limit
-        self._looks = [0.0]
-
-    def is_last(self) -> bool:
-        """Ask once a round, before it begins."""
-        if self._limit is None:
-            return False
-        self._looks.append(self._session.look())
-        longest = max(b - a for a, b in pairwise(self._looks[-3:]))
-        return self._looks[-1] + 2 * 1.5 * longest > self._limit

@@ -43,10 +43,8 @@ class AimConfig:
     zeros: bool = True
     """Enforce structural zeros where the schema declares them."""
     time_limit: float | None = None
-    """Seconds. A run that would go on for longer spends what is left in one last round instead.
-
-    When that happens depends on the clock, and how long counting takes may depend on the table: a small side
-    channel, which a run without a limit does not have.
+    """Seconds for the whole run, up to the saved release. One that would go on for longer spends what is left in one last
+    round instead. Reading the table comes on top: how long it takes depends on the rows, so the clock stands still then.
     """
 
     def __post_init__(self) -> None:

@@ -84,8 +84,12 @@ class Session:
         self._tell: OnEvent = on_event or (lambda event: None)
         self._estimator: Estimator = estimator or fit
         self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
-        self._clock = clock
-        self._began = clock()
+        self._clock: Callable[[], float] = door.timed(clock)
+        self._began = self._clock()
+        self.step_seconds = 0.0
+        """How long a step of the last fit took."""
+        self.judging_seconds = 0.0
+        """How long all of W_+ takes to be judged, by the last choice."""
         self._looks = 0
         self._charges_before = len(door.filter.charges)
 
@@ -131,7 +135,7 @@ class Session:
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
+        """Since the run began, without the time that the door spent on reading the table."""
         return self._clock() - self._began
 
     def look(self) -> float:
@@ -184,9 +188,15 @@ class Session:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
+        began = self._clock()
         found = self.door.select(candidates, epsilon=epsilon)
+        share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
+        self.judging_seconds = (self._clock() - began) / share
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
+
+    def _cells(self, cliques: Iterable[Clique]) -> int:
+        return sum(self.domain.cells(clique) for clique in cliques)
 
     def check(self, cliques: Sequence[Clique]) -> Check:
         """Spend what was held back, and all that is left, on how far the last model is from the table on ``cliques``."""
@@ -218,7 +228,9 @@ class Session:
             lambda: estimator(self.domain, observations, zeros=self.zeros, start=start),
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
-        self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), self._clock() - began))
+        seconds = self._clock() - began
+        self.step_seconds = seconds / max(fit.iterations, 1)
+        self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 
     def outcome(

@@ -8,6 +8,7 @@ and paid for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sinh, sqrt
@@ -19,10 +20,12 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError, WorkloadError, did_you_mean
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.cost import distances_cost, float_above, gaussian_cost, laplace_cost, positive, selection_cost
+from understudy.privacy.fingerprint import fingerprint, fingerprinted
 from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.scoring import Candidate, distance, integer_weights, scores
 from understudy.privacy.secure import SecureNoise, second_opinion
+from understudy.privacy.stopwatch import Stopwatch
 from understudy.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -92,10 +95,11 @@ class Door:
     was paid for stays paid for, even if the source then fails.
 
     ``log`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
-    are charged again to this door's own budget, and given as they were, without a read and without fresh noise.
+    are charged again to this door's own budget, and given as they were, without a read and without fresh noise. The
+    first fresh question then reads the table, and is refused when it is not the table that the run began with.
     """
 
-    __slots__ = ("_domain", "_filter", "_log", "_noise", "_read", "_unit")
+    __slots__ = ("_clocks", "_domain", "_filter", "_log", "_noise", "_read", "_unit")
 
     def __init__(
         self,
@@ -112,7 +116,8 @@ class Door:
         self._noise: Noise = SecureNoise() if noise is None else noise
         self._filter = Filter(budget.rho)
         self._log: Log = NoLog() if log is None else log
-        self._read = _reader(source, [self._domain.clique(clique) for clique in expect])
+        self._clocks: list[Stopwatch] = []
+        self._read = _reader(source, [self._domain.clique(clique) for clique in expect], self._log, self._clocks)
 
     @property
     def domain(self) -> Domain:
@@ -140,6 +145,11 @@ class Door:
     def log(self) -> Log:
         """Where answers are put on record."""
         return self._log
+
+    def timed(self, clock: Callable[[], float]) -> Stopwatch:
+        """Return a clock that stands still while this door reads: the time that takes may decide nothing."""
+        self._clocks.append(Stopwatch(clock))
+        return self._clocks[-1]
 
     def measure(self, clique: Iterable[str], *, sigma: float, noise: NoiseKind = "gaussian") -> Measurement:
         """Return the marginal on ``clique`` with noise of scale ``sigma`` on each cell (of Laplace noise: its
@@ -241,6 +251,8 @@ class Door:
         self._filter.check(cost, purpose)
         if not stated() <= cost * (1 + _ROUNDING):
             raise InternalError("The noise would cost more than is charged for it. Nothing was read; report this.")
+        if self._log.bound:
+            self._read(())  # of a run that goes on: another table is refused before anything is spent on it
         self._filter.charge(cost, purpose)
 
     def _check(self, candidates: Sequence[Candidate]) -> None:
@@ -287,14 +299,28 @@ def laplace_deviation(scale: float) -> float:
     return 0.0 if scale < 1e-3 else 1 / (sqrt(2) * sinh(1 / (2 * scale)))
 
 
-def _reader(source: Source, expect: list[Clique]) -> Callable[[Sequence[Clique]], list[Counts]]:
-    """Return the function that reads exact counts; it alone holds the source and the counts already read."""
+def _reader(
+    source: Source, expect: list[Clique], log: Log, clocks: list[Stopwatch]
+) -> Callable[[Sequence[Clique]], list[Counts]]:
+    """Return the function that reads exact counts; it alone holds the source and the counts already read.
+
+    The first read also tells the log which table this is, where one is kept.
+    """
     known: dict[Clique, Counts] = {}
+    marks = fingerprinted(source.domain) if log.keeps else []
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
-        missing = [c for c in dict.fromkeys([*cliques, *expect]) if c not in known]
+        missing = [c for c in dict.fromkeys([*cliques, *expect, *marks]) if c not in known]
         if missing:
-            known.update(zip(missing, _counted(source, missing), strict=True))
+            with ExitStack() as still:
+                for clock in clocks:
+                    still.enter_context(clock.still())
+                known.update(zip(missing, _counted(source, missing), strict=True))
+        if marks:
+            log.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
+            for clique in {*marks} - {*cliques, *expect}:
+                del known[clique]
+            marks.clear()
         return [known[c] for c in cliques]
 
     return read

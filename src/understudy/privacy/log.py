@@ -1,6 +1,7 @@
 """What a door tells before an answer leaves it: the question, its cost, the noisy outcome. Kept, a run can resume.
 
-Public: a request holds parameters, an outcome is noisy and paid for. No exact count ever comes here.
+Public: a request holds parameters, an outcome is noisy and paid for. No exact count ever comes here; what is computed from
+exact counts is a fingerprint under a secret key, which is for the owner's ledger alone.
 """
 
 from __future__ import annotations
@@ -43,6 +44,18 @@ class Log(Protocol):
         """Whether anything is kept: where nothing is, nobody need prepare it."""
         ...
 
+    @property
+    def bound(self) -> bool:
+        """Whether the run goes on, and must be with the table that is on record."""
+        ...
+
+    def bind(self, fingerprint: Callable[[bytes], bytes]) -> None:
+        """Keep the table's fingerprint under a fresh key; or compare it with the one on record, and raise if they differ.
+
+        Told at the first read, before anything is drawn. ``fingerprint`` gives it for a key.
+        """
+        ...
+
     def recall(self, request: Request) -> Counts | None:
         """Return what was answered when this was asked before, flat; None when it was never asked. Other questions fail."""
         ...
@@ -67,7 +80,10 @@ class Log(Protocol):
 class NoLog:
     """Keeps nothing."""
 
-    keeps = False
+    keeps = bound = False
+
+    def bind(self, fingerprint: Callable[[bytes], bytes]) -> None:
+        """Nothing goes on."""
 
     def recall(self, request: Request) -> Counts | None:
         """Nothing was asked before."""

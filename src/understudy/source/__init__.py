@@ -9,5 +9,6 @@ from understudy.source.protocol import Source
 from understudy.source.sql import Sql
 from understudy.source.tables import MemorySource, StreamedSource
 from understudy.source.tally import Tally
+from understudy.source.unopened import unopened
 
-__all__ = ["Codes", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source"]
+__all__ = ["Codes", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source", "unopened"]

@@ -39,11 +39,9 @@ class SqlReader:
     """Streams the rows of a query."""
 
     def __init__(self, sql: Sql, names: Sequence[str]) -> None:
-        self._query = _single_select(sql.query)
+        require_query(sql)
+        self._query, self._memory_limit = sql.query, sql.memory_limit
         self._database = None if sql.database is None else Path(sql.database)
-        self._memory_limit = sql.memory_limit
-        if self._database is not None and not self._database.exists():
-            raise SourceError(f'There is no database file "{self._database}".')
         with self._view() as connection:
             require(names, column_names(connection, _FROM_VIEW, _WHAT, _ADVICE), _WHAT)
 
@@ -61,9 +59,10 @@ class SqlReader:
             yield connection
 
 
-def _single_select(query: str) -> str:
-    """Return the query if it is one statement that only reads."""
-    statements = guarded(lambda: duckdb.extract_statements(query), _WHAT, _ADVICE, binding=True)
+def require_query(sql: Sql) -> None:
+    """Refuse what is not one statement that only reads, or has no database: all that can be told without running it."""
+    statements = guarded(lambda: duckdb.extract_statements(sql.query), _WHAT, _ADVICE, binding=True)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise SourceError("The SQL query must be one SELECT statement: a source only reads.")
-    return query
+    if sql.database is not None and not Path(sql.database).exists():
+        raise SourceError(f'There is no database file "{sql.database}".')

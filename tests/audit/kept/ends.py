@@ -1,7 +1,145 @@
-"""Kept mutants of how a run ends, and what it says was spent."""
+"""Kept mutants of how a run begins and ends: what is read first, what was spent, which table it goes on with, the clock."""
 
 from __future__ import annotations
 
-from audit.mutant import Mutant
+from audit.mutant import Mutant, one
 
-MUTANTS: list[Mutant] = []
+READING, ENDS = "tests/test_synthesize_reading.py::", "tests/cli/test_ends.py::"
+FINGERPRINT = "tests/ledger/test_fingerprint.py::"
+MEMORY = "tests/test_memory.py::"
+PACE = "tests/test_pace.py::"
+FILTER = "tests/privacy/test_filter.py::"
+
+MUTANTS: list[Mutant] = [
+    one(
+        "opened-before-it-is-reserved",
+        29,
+        "The table is opened, and coded, before the budget is reserved",
+        (
+            "source/unopened.py",
+            "    return Unopened(schema.domain, lambda: open_source(data, schema))",
+            "    return open_source(data, schema)",
+        ),
+        f"{READING}test_a_table_that_fails_on_its_first_read_leaves_a_run_on_record",
+        f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything",
+    ),
+    one(
+        "types-of-a-lazy-frame-asked-for",
+        29,
+        "The types of a lazy frame are worked out before the budget is reserved",
+        ("release/as_polars.py", "types = {} if lazy else dict(frame.schema)", "types = dict(frame.collect_schema())"),
+        f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything[a lazy frame over a broken file]",
+    ),
+    one(
+        "a-failed-first-read-is-free",
+        29,
+        "A run whose first read fails gives back what it had paid for the question",
+        ("ledger/keeping.py", "            self.log.stop(self.rho)", "            self.log.stop(self.log.charged)"),
+        f"{READING}test_a_table_that_fails_on_its_first_read_leaves_a_run_on_record",
+    ),
+    one(
+        "a-fixed-sentence",
+        30,
+        "The command always says that nothing was spent",
+        ("cli/ending.py", "        return in_words(spent)\n", '        return "Nothing was spent."\n'),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[a fault of ours]",
+    ),
+    one(
+        "a-closed-output-is-a-failed-run",
+        30,
+        "A command whose output is closed after the release was saved knows nothing of the run",
+        ("cli/ending.py", "        mark(error, spent)\n", "        pass\n"),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[| true]",
+    ),
+    one(
+        "signals-kill",
+        30,
+        "SIGTERM and SIGHUP end the process on the spot",
+        (
+            "cli/ending.py",
+            "            with stoppable():\n                return super().invoke(ctx)",
+            "            return super().invoke(ctx)",
+        ),
+        f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[SIGTERM while fitting]",
+    ),
+    one(
+        "what-could-not-be-settled-is-not-told",
+        30,
+        "A run that could not be settled says that the ledger counts what it spent",
+        (
+            "ledger/keeping.py",
+            "        except BaseException:\n            return self._budget",
+            "        except BaseException:\n            return self.rho",
+        ),
+        "tests/ledger/test_keeping.py::test_where_the_ledger_cannot_be_asked_the_whole_budget_counts",
+    ),
+    one(
+        "charge-without-a-lock",
+        8,
+        "Two threads may both be told that the last of a budget is theirs",
+        ("privacy/budget.py", "        with self.__lock:\n", "        if self.__lock:\n"),
+        f"{FILTER}test_threads_that_race_never_overspend",
+    ),
+    one(
+        "any-table-may-go-on",
+        33,
+        "A run that is resumed does not compare the table with the one that it began with",
+        ("ledger/runlog.py", "        if not hmac.compare_digest(", "        if False and not hmac.compare_digest("),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
+    ),
+    one(
+        "only-columns-one-by-one-are-compared",
+        33,
+        "The fingerprint is of single columns, so that records may be put together from others",
+        (
+            "privacy/fingerprint.py",
+            "    return [*((name,) for name in domain), *pairs]",
+            "    return [(name,) for name in domain]",
+        ),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it[paired otherwise]",
+    ),
+    one(
+        "paid-before-the-table-is-compared",
+        33,
+        "Another table is refused only after a question about it was paid for",
+        ("privacy/door.py", "        if self._log.bound:\n", "        if False:\n"),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
+    ),
+    one(
+        "the-fingerprint-stays",
+        (15, 33),
+        "What a ledger drops stays in its file",
+        (
+            "ledger/store.py",
+            '        connection.execute("PRAGMA secure_delete = ON")',
+            '        connection.execute("PRAGMA secure_delete = OFF")',
+        ),
+        f"{FINGERPRINT}test_the_fingerprint_is_in_no_release_and_gone_from_the_ledger_when_the_run_has_finished",
+    ),
+    one(
+        "memory-is-not-asked-for",
+        35,
+        "A run begins whether it fits in memory or not",
+        ("mechanism/memory.py", "    if needed > left:\n", "    if False:\n"),
+        f"{MEMORY}test_a_run_that_would_not_fit_is_refused_with_nothing_on_record",
+        f"{MEMORY}test_the_refusal_says_how_much_what_is_there_and_what_to_do",
+    ),
+    one(
+        "counts-take-no-memory",
+        35,
+        "The estimate forgets the marginals that are counted",
+        (
+            "mechanism/memory.py",
+            "    counted = COPIES * marginals + EACH * len(expected)\n",
+            "    counted = 0 * marginals\n",
+        ),
+        f"{MEMORY}test_the_estimate_grows_with_what_is_asked_for",
+    ),
+    one(
+        "the-clock-runs-while-counting",
+        10,
+        "How long it takes to count the table decides when a run ends",
+        ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
+        f"{PACE}test_how_long_counting_takes_decides_nothing",
+    ),
+]

@@ -1,0 +1,47 @@
+"""Whether time allows another round: a time limit is for the whole run, up to the saved release.
+
+Public: the clock stands still while the table is read, so that how long counting takes decides nothing. What comes after the
+rounds is forecast from how long the same kinds of work took so far; the constants were measured, and say on what.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from understudy.mechanism.session import Session
+
+STEPS = 1000
+"""Of the fits still to come, that of the last round and the closer one after it: 75 to 1,070 on the tables measured."""
+TABLES = 20
+"""The check, drawing and settling the table, bounds and report take as long as so many times all marginals: 16 to 24."""
+VALUE_SECONDS = 4e-6
+"""To draw, settle and write one value: 2 to 5 millionths of a second."""
+REST = 1.0
+"""Seconds for what depends on nothing."""
+
+
+class Pace:
+    """Asks before each round whether it must be the last.
+
+    A round takes about as long as the last ones did; half as much again is allowed for the model's growth.
+    """
+
+    def __init__(self, session: Session, limit: float | None) -> None:
+        self._session, self._limit = session, limit
+        self._looks, self._room = [0.0], 0.0
+
+    def is_last(self) -> bool:
+        """Ask once a round, before it begins."""
+        if self._limit is None:
+            return False
+        self._looks.append(self._session.look())
+        longest = max(b - a for a, b in pairwise(self._looks[-3:]))
+        # A run that is resumed had its first fits given, and took no time for them: the forecast never falls.
+        self._room = max(self._room, self._session.noted(f"room at look {len(self._looks) - 1}", self._forecast))
+        return self._looks[-1] + 2 * 1.5 * longest + self._room > self._limit
+
+    def _forecast(self) -> float:
+        """Return about how many seconds the run takes after its last round."""
+        session = self._session
+        values = 0.0 if session.fit is None else max(session.fit.model.total, 0.0) * len(session.domain)
+        return STEPS * session.step_seconds + TABLES * session.judging_seconds + VALUE_SECONDS * values + REST

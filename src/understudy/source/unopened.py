@@ -1,0 +1,74 @@
+"""A table that is opened when it is first counted: until then, only what holds no value is looked at.
+
+PRIVATE: holds the table. Opening a frame codes its rows, a lazy frame or a query may run over them even to tell its columns;
+whether that fails may depend on the rows, so it waits until a question was paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.source.opening import open_source
+from understudy.source.protocol import Declared, Source
+from understudy.source.sql import Sql, require_query
+
+
+class Unopened:
+    """A source that opens its table at the first count."""
+
+    def __init__(self, domain: Domain, open_: Callable[[], Source]) -> None:
+        self.domain = domain
+        self._open: Callable[[], Source] | None = open_
+        self._source: Source | None = None
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Return the exact counts of each clique."""
+        if self._source is None:
+            assert self._open is not None
+            self._source, self._open = self._open(), None  # the table itself is needed no longer
+        return self._source.count(cliques)
+
+
+def unopened(data: Any, schema: Declared) -> Source:
+    """Return the source of ``data``, of which no row is read yet; a wrong kind or a missing column is told now.
+
+    Of files, that is their names and headers; of frames, dicts and arrays, what an empty one of the same columns tells. Of a
+    lazy frame, a stream or a query nothing is asked for: its columns are looked for at the first count.
+    """
+    if isinstance(data, str | Path):
+        return open_source(data, schema)
+    if isinstance(data, Sql):
+        require_query(data)
+    elif not _lazy(data):
+        open_source(_without_rows(data), schema)
+    return Unopened(schema.domain, lambda: open_source(data, schema))
+
+
+def _lazy(data: Any) -> bool:
+    """Say whether asking for columns could run something over the rows."""
+    known = isinstance(data, np.ndarray | Mapping | pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_frame(data)
+    return not known and (hasattr(data, "__arrow_c_stream__") or type(data).__name__ == "LazyFrame")
+
+
+def _is_frame(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == "DataFrame"
+
+
+def _without_rows(data: Any) -> Any:
+    """Return the same table without its rows; what is no table comes back as it is."""
+    if isinstance(data, np.ndarray):
+        return data[:0] if data.ndim else data
+    if isinstance(data, Mapping):
+        return {name: values if isinstance(values, str | bytes | Mapping) else [] for name, values in data.items()}
+    if isinstance(data, pa.RecordBatchReader):
+        return data.schema.empty_table()
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return data.slice(0, 0)
+    return data.head(0) if _is_frame(data) else data

@@ -1,0 +1,101 @@
+"""What a run says it has spent when it ends, whatever the ledger does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import LedgerError, Spent
+from understudy.ledger import Ledger
+from understudy.ledger.keeping import Place, in_words, spending
+from understudy.privacy import Filter
+
+from .small import BUDGET, FACTS, Stop, fresh
+
+PART = Fraction(1, 4)
+
+
+def paid(ledger: Ledger, then: Callable[[], None]) -> None:
+    """A run that pays for one question before anything else happens."""
+    with spending() as run:
+        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=False)
+        run.filter = Filter(BUDGET.rho)
+        run.filter.charge(PART, "measure (a)")
+        then()
+
+
+def ended(ledger: Ledger, error: BaseException, *, before: object = None) -> Spent:
+    """Let a run that has paid for one question end with ``error``; return what this says was spent."""
+
+    def fail() -> None:
+        if callable(before):
+            before()
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        paid(ledger, fail)
+    found: Spent = caught.value.spent  # type: ignore[attr-defined]
+    assert caught.value.__notes__ == [in_words(found)]
+    return found
+
+
+@pytest.mark.promise(30)
+@pytest.mark.parametrize("error", [Stop(), LedgerError("refused"), KeyboardInterrupt(), MemoryError(), OSError(28, "full")])
+def test_whatever_ends_a_run_carries_what_the_ledger_counts(error: BaseException, tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    assert ended(ledger, error) == Spent(PART, BUDGET.rho, PART, resumable=True)
+    (run,) = ledger.state().runs
+    assert (run.state, run.counts) == ("stopped", PART)
+
+
+@pytest.mark.promise(30)
+def test_where_the_ledger_cannot_be_asked_the_whole_budget_counts(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    found = ended(ledger, Stop(), before=lambda: ledger.path.rename(tmp_path / "elsewhere"))
+    assert found == Spent(PART, BUDGET.rho, BUDGET.rho)
+    assert "the whole budget (rho = 1) counts" in in_words(found)
+    (run,) = Ledger(tmp_path / "elsewhere").state().runs
+    assert run.counts == found.counts
+
+
+@pytest.mark.promise(30)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_end_in_the_middle_of_settling_says_what_the_ledger_says(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal finds the run saved and settled, or saved and not settled yet."""
+    from understudy.ledger import RunLog
+
+    ledger, finish = fresh(tmp_path), RunLog.finish
+
+    def interrupted(self: RunLog) -> None:
+        if when == "after":
+            finish(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunLog, "finish", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught, spending() as run:
+        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=False)
+    (kept,) = ledger.state().runs
+    assert caught.value.spent == Spent(kept.charged, BUDGET.rho, kept.counts, finished=True)  # type: ignore[attr-defined]
+    assert (kept.state, kept.counts) == (("finished", 0) if when == "after" else ("running", BUDGET.rho))
+
+
+@pytest.mark.promise(30)
+def test_an_end_in_the_middle_of_the_reservation_does_not_say_that_nothing_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, begin = fresh(tmp_path), Ledger.begin
+
+    def interrupted(self: Ledger, *arguments: object, **options: object) -> None:
+        begin(self, *arguments, **options)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "begin", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught, spending() as run:
+        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=False)
+    (kept,) = ledger.state().runs
+    assert caught.value.spent == Spent(Fraction(0), BUDGET.rho, kept.counts)  # type: ignore[attr-defined]

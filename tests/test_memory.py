@@ -1,0 +1,126 @@
+"""A run that does not fit in memory is refused before it spends; what it may take follows from public facts alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import understudy
+from release_tables import schema, table
+from understudy.errors import CapacityError, Spent
+from understudy.ledger import Ledger
+from understudy.mechanism import mechanism, memory
+from understudy.mechanism.config import MEGABYTE
+from understudy.mechanism.memory import peak_memory, require_memory
+from understudy.privacy import Budget
+from understudy.schema import Schema
+from understudy.source import MemorySource
+from understudy.workload import Workload
+
+LIMITED = """
+import os, resource, sys
+if name := os.environ.get("AUDIT_MUTANT"):
+    from audit.mutants import by_name, install
+    install(by_name(name))()
+import numpy as np
+import understudy
+from understudy.schema import Schema
+
+folder, above = sys.argv[1], int(sys.argv[2])
+schema = Schema.from_domain({f"c{i}": 60 for i in range(6)})
+codes = np.random.default_rng(0).integers(0, 60, (500, 6), dtype=np.int32)
+settings = {"rho": 1, "workload": "all-3way", "max_size": "1MB", "time_limit": 0, "ledger": f"{folder}/b.ledger"}
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + above
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+try:
+    understudy.synthesize(codes, schema, dataset="wide", progress=False, **settings)
+except Exception as error:
+    print(type(error).__name__, error.spent.rho, error.spent.counts)
+else:
+    print("done")
+"""
+"""A wide table (20 marginals of 216,000 cells: 35 MB) where so many bytes of address space are left."""
+
+
+def limited(folder: Path, above: int) -> tuple[str, Ledger]:
+    ledger = Ledger.create(folder / "b.ledger")
+    ledger.declare("wide", Budget.of(rho=1))
+    command = [sys.executable, "-c", LIMITED, str(folder), str(above)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() + done.stderr, ledger
+
+
+def needed() -> int:
+    domain = Schema.from_domain({f"c{i}": 60 for i in range(6)}).domain
+    expected = mechanism("aim", max_size=MEGABYTE).expects(Workload.parse("all-3way", domain))
+    return peak_memory(domain, expected, MEGABYTE)
+
+
+@pytest.mark.promise(35)
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits of address space are told by /proc")
+def test_a_run_that_would_not_fit_is_refused_with_nothing_on_record(tmp_path: Path) -> None:
+    said, ledger = limited(tmp_path, 100 * MEGABYTE)
+    assert said == "CapacityError 0 0"
+    assert ledger.state().runs == ()
+
+
+@pytest.mark.audit
+@pytest.mark.promise(35)
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits of address space are told by /proc")
+def test_a_run_that_is_accepted_fits(tmp_path: Path) -> None:
+    """Address space is left for what the estimate says, and for no more."""
+    said, ledger = limited(tmp_path, needed() + memory.ADDRESSES + MEGABYTE)
+    assert said == "done"
+    assert ledger.state().runs[0].state == "finished"
+
+
+@pytest.mark.promise(35)
+def test_the_refusal_says_how_much_what_is_there_and_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_left", lambda: iter([2**40, 50 * MEGABYTE]))
+    monkeypatch.setattr(MemorySource, "count", None)  # whoever reads now fails otherwise
+    says = r"may take .* MB of memory, and this process may use 50 MB.*smaller workload.*max_size.*Nothing was spent"
+    with pytest.raises(CapacityError, match=says) as caught:
+        understudy.synthesize(table(20), schema(), rho=1, out=tmp_path / "r")
+    assert caught.value.spent == Spent()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_estimate_grows_with_what_is_asked_for() -> None:
+    domain = schema().domain
+    expected = [mechanism("aim").expects(Workload.parse(name, domain)) for name in ("all-1way", "all-2way", "all-3way")]
+    sizes = [peak_memory(domain, cliques, 2**20) for cliques in expected]
+    assert sizes == sorted(set(sizes))
+    assert peak_memory(domain, expected[0], 2**30) > peak_memory(domain, expected[0], 2**20)
+    assert peak_memory(domain, expected[0], 2**20, rows=10**6) > sizes[0]
+
+
+def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both versions of control groups; files that the system only caches are given up for us."""
+    (tmp_path / "memory" / "outer" / "inner").mkdir(parents=True)
+    (tmp_path / "outer").mkdir()
+    (tmp_path / "memory" / "outer" / "memory.limit_in_bytes").write_text("3000000\n")
+    (tmp_path / "memory" / "outer" / "memory.usage_in_bytes").write_text("1000000\n")
+    (tmp_path / "outer" / "memory.max").write_text("5000000\n")
+    (tmp_path / "outer" / "memory.current").write_text("1000000\n")
+    (tmp_path / "outer" / "memory.stat").write_text("anon 7\ninactive_file 500\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    real = memory._text
+
+    def text(path: Path) -> str:
+        return "4:memory:/outer/inner\n0::/outer\n1:cpu:/\n" if path == Path("/proc/self/cgroup") else real(path)
+
+    monkeypatch.setattr(memory, "_text", text)
+    monkeypatch.setattr(memory, "CONTROL", tmp_path)
+    assert {2_000_000, 4_000_500} <= set(memory._left())
+
+
+def test_where_no_limit_is_known_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Iterator[int]:
+        return iter(())
+
+    monkeypatch.setattr(memory, "_left", none)
+    require_memory(2**60)

@@ -1,0 +1,135 @@
+"""A time limit is for the whole run, and how long it takes to read decides nothing. On a clock that only work moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.mechanism import Event, Outcome, mechanism, pace
+from understudy.model import fit
+from understudy.privacy import Budget, Door, ResearchNoise
+from understudy.privacy.stopwatch import Stopwatch
+from understudy.source import MemorySource
+from understudy.workload import Workload
+
+SMALL = Domain.of({"a": 2, "b": 3, "c": 4, "d": 2})
+TWO_WAY = Workload.all_kway(SMALL, 2)
+ROWS = 300
+FIT, STEPS, JUDGING = 1.0, 10, 0.25
+"""Each fit takes a second, and says that it took ten steps; a choice takes a quarter."""
+
+
+class Time:
+    """A clock that stands still unless something is done."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def fit(self, *arguments: Any, **options: Any) -> Any:
+        self.now += FIT
+        return replace(fit(*arguments, **{**options, "max_iterations": 10}), iterations=STEPS)
+
+
+class Slow:
+    """A source that takes some seconds to count."""
+
+    def __init__(self, time: Time, seconds: float) -> None:
+        rng = np.random.default_rng(0)
+        first = rng.integers(0, 2, ROWS)
+        codes = [
+            first,
+            (first + rng.integers(0, 2, ROWS)) % 3,
+            2 * first + rng.integers(0, 2, ROWS),
+            rng.integers(0, 2, ROWS),
+        ]
+        self._source, self.domain = MemorySource.of_codes(np.column_stack(codes), SMALL), SMALL
+        self._time, self._seconds = time, seconds
+
+    def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        self._time.now += self._seconds
+        return self._source.count(cliques)
+
+
+class Noise(ResearchNoise):
+    """Takes a while to choose, as judging all candidates does."""
+
+    def __init__(self, time: Time) -> None:
+        super().__init__(1)
+        self._time = time
+
+    def select(self, scores: Any, scale: float) -> int:
+        self._time.now += JUDGING
+        return super().select(scores, scale)
+
+
+def run(limit: float | None, *, counting: float = 0.0) -> tuple[Outcome, list[Event]]:
+    time, events = Time(), []
+    door = Door(Slow(time, counting), Budget.of(rho=8), noise=Noise(time))
+    how = mechanism("aim", time_limit=limit)
+    return how.run(door, TWO_WAY, estimator=time.fit, clock=time, on_event=events.append), events
+
+
+@pytest.fixture
+def free() -> float:
+    """How long a run takes that nobody hurries."""
+    return run(None)[0].seconds
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("counting", [3.0, 10_000.0])
+def test_how_long_counting_takes_decides_nothing(counting: float, free: float) -> None:
+    """Every pass takes so many seconds more, which would be more than the limit allows."""
+    limit = 0.6 * free + room()
+    (one, first), (two, second) = run(limit), run(limit, counting=counting)
+    assert one.ended == "time"
+    assert len(one.rounds) > 1
+    assert first == second
+    assert [r.clique for r in one.rounds] == [r.clique for r in two.rounds]
+
+
+def room() -> float:
+    """What is left, on this clock, for what comes after the rounds."""
+    return pace.STEPS * FIT / STEPS + pace.TABLES * JUDGING + pace.VALUE_SECONDS * ROWS * len(SMALL) + pace.REST
+
+
+def test_time_is_left_for_what_comes_after_the_rounds(free: float) -> None:
+    limit = 0.6 * free + room()
+    hurried, _ = run(limit)
+    assert len(hurried.rounds) > 1
+    assert hurried.seconds - FIT <= limit - room()  # the last fit is a part of what comes after
+    assert hurried.ended == "time"
+
+
+def test_a_limit_that_what_comes_after_alone_would_take_ends_at_once() -> None:
+    assert len(run(0.9 * room())[0].rounds) == 1
+
+
+@pytest.mark.parametrize("part", ["STEPS", "TABLES", "VALUE_SECONDS", "REST"])
+def test_each_part_of_the_forecast_counts(part: str, free: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STEPS", "TABLES", "VALUE_SECONDS", "REST"):
+        monkeypatch.setattr(pace, name, 0.0)
+    assert run(1.1 * free)[0].ended == "budget"
+    monkeypatch.setattr(pace, part, 1e9)
+    assert run(1.1 * free)[0].ended == "time"
+
+
+def test_a_stopwatch_stands_still_also_when_what_is_done_meanwhile_fails() -> None:
+    time = Time()
+    watch = Stopwatch(time)
+    time.now = 5.0
+    with suppress(KeyError), watch.still():
+        time.now = 9.0
+        raise KeyError
+    assert watch() == 5.0
+    time.now = 10.0
+    assert watch() == 6.0
