@@ -10,7 +10,7 @@ from understudy.planning import Plan, plan
 from understudy.release import Answer, Release, load
 from understudy.release.making import installed_version
 from understudy.schema import Schema, draft_schema, load_schema
-from understudy.source import Sql
+from understudy.source import Csv, Sql
 from understudy.synthesize import Output, synthesize
 from understudy.workload import Workload
 
@@ -18,6 +18,7 @@ __version__ = installed_version()
 
 __all__ = [
     "Answer",
+    "Csv",
     "Evaluation",
     "Output",
     "Plan",

@@ -4,10 +4,11 @@ PRIVATE: what a source returns is exact. Only the privacy room may call ``count`
 """
 
 from understudy.source.codes import Codes
+from understudy.source.csv import Csv
 from understudy.source.opening import open_source
 from understudy.source.protocol import Source
 from understudy.source.sql import Sql
 from understudy.source.tables import MemorySource, StreamedSource
 from understudy.source.tally import Tally
 
-__all__ = ["Codes", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source"]
+__all__ = ["Codes", "Csv", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SourceError
+from understudy.source.csv import Csv
 from understudy.source.files import FilesReader
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.protocol import Declared, Source
@@ -20,7 +21,7 @@ from understudy.source.tables import MemorySource, StreamedSource
 
 _ACCEPTED = (
     "a pandas or polars frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
-    "integer codes, the path or glob of CSV or Parquet files, or Sql(query)"
+    "integer codes, the path or glob of CSV or Parquet files, Csv(path), or Sql(query)"
 )
 
 
@@ -34,8 +35,8 @@ def open_source(data: Any, schema: Declared) -> Source:
     names = list(schema.domain)
     if isinstance(data, Sql):
         return StreamedSource(SqlReader(data, names), schema)
-    if isinstance(data, str | Path):
-        return StreamedSource(FilesReader(data, names), schema)
+    if isinstance(data, str | Path | Csv):
+        return StreamedSource(FilesReader(data, names, getattr(schema, "csv", None)), schema)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         return MemorySource.of_codes(data, schema.domain)
     return MemorySource.of_reader(_read(data, names), schema)
