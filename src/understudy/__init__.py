@@ -9,7 +9,8 @@ from understudy.evaluate import Evaluation, evaluate
 from understudy.planning import Plan, plan
 from understudy.release import Answer, Release, load
 from understudy.release.making import installed_version
-from understudy.schema import Schema, draft_schema, load_schema
+from understudy.review import Misfit, check_schema, draft_schema
+from understudy.schema import Schema, load_schema
 from understudy.source import Csv, Sql
 from understudy.synthesize import Output, synthesize
 from understudy.workload import Workload
@@ -20,6 +21,7 @@ __all__ = [
     "Answer",
     "Csv",
     "Evaluation",
+    "Misfit",
     "Output",
     "Plan",
     "Release",
@@ -28,6 +30,7 @@ __all__ = [
     "UnderstudyError",
     "UserError",
     "Workload",
+    "check_schema",
     "draft_schema",
     "evaluate",
     "load",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 from understudy.errors import SourceError, UnderstudyError
 
@@ -29,9 +29,9 @@ class guarded:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    ) -> Literal[False]:
         if not isinstance(error, Exception) or isinstance(error, UnderstudyError | MemoryError):
-            return
+            return False
         raise_clean(SourceError(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
 
     def told(self, error: Exception) -> str:
@@ -39,7 +39,7 @@ class guarded:
         return f"{type(error).__name__}; details withheld, since they may quote the table"
 
 
-def raise_clean(error: SourceError) -> None:
+def raise_clean(error: SourceError) -> NoReturn:
     """Raise ``error`` without the failure behind it, which may quote the table."""
     try:
         raise error
