@@ -28,6 +28,8 @@ class binding(guarded):
 
     def told(self, error: Exception) -> str:
         """Return what may be said of the failure."""
+        if isinstance(error, duckdb.PermissionException):
+            return "it names a file that is not Parquet; give a CSV file itself, and convert other files to Parquet first"
         if not isinstance(error, _PUBLIC):
             return super().told(error)
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"

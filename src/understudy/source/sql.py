@@ -17,6 +17,7 @@ from understudy.errors import SourceError
 from understudy.source.duck import MEMORY_LIMIT, binding, column_names, connect, stream
 from understudy.source.frames import require
 from understudy.source.guard import guarded
+from understudy.source.sqlfiles import lock_files, refuse_guessing
 
 _WHAT = "The SQL query"
 _ADVICE = "Try the query in DuckDB itself."
@@ -61,6 +62,7 @@ class SqlReader:
     def _view(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Connect, with the query as a temporary view: whatever it ends with, it cannot run into ours."""
         with connect(self._database, self._memory_limit) as connection:
+            lock_files(connection, self._query, binding(_WHAT, _ADVICE))
             with binding(_WHAT, _ADVICE):
                 connection.execute(f"CREATE TEMP VIEW {_VIEW} AS {self._query}")
             yield connection
@@ -72,4 +74,5 @@ def _single_select(query: str) -> str:
         statements = duckdb.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise SourceError("The SQL query must be one SELECT statement: a source only reads.")
+    refuse_guessing(query, binding(_WHAT, _ADVICE))
     return query
