@@ -14,6 +14,7 @@ import pytest
 from understudy.errors import SourceError
 from understudy.schema import parse_schema
 from understudy.source import Sql, open_source
+from understudy.source.files import FilesReader
 
 SCHEMA = parse_schema(
     """
@@ -73,6 +74,27 @@ def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="whole Parquet file") as caught:
         open_source(tmp_path / "a.parquet", SCHEMA)
     assert_silent(caught)
+
+
+@pytest.mark.promise(28)
+def test_bad_utf_8_in_parquet_does_not_stop_the_reader(tmp_path: Path) -> None:
+    stored = pa.array([b"ann", b"b\xff", b"bob"])
+    text = pa.Array.from_buffers(pa.string(), 3, stored.buffers())
+    pq.write_table(pa.table({"name": text, "Age": [1, 2, 3]}), tmp_path / "a.parquet")
+    [batch] = FilesReader(tmp_path / "a.parquet", ["name", "Age"]).batches(["Age", "name"])
+    assert batch.schema.names == ["Age", "name"]
+    assert batch.column(1).cast(pa.binary()).to_pylist() == [b"ann", b"b\xff", b"bob"]
+
+
+def test_parquet_is_streamed_and_only_what_is_asked_for(tmp_path: Path) -> None:
+    table = pa.table({"a": [{"b": 1}] * 5, "a.b": ["x"] * 5, "c": range(5)})
+    pq.write_table(pa.concat_tables([table] * 40_000), tmp_path / "a.parquet")
+    reader = FilesReader(tmp_path / "a.parquet", ["a.b"])
+    found = list(reader.batches(["a.b"]))
+    assert len(found) > 2
+    assert sum(batch.num_rows for batch in found) == 200_000
+    assert {batch.column(0)[0].as_py() for batch in found} == {"x"}
+    assert sum(batch.num_rows for batch in reader.batches([])) == 200_000
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -28,12 +28,23 @@ class FilesReader:
     def __init__(self, data: str | Path | Csv, names: Sequence[str], declared: Settings | None = None) -> None:
         self._files = [(file, file.columns()) for file in files_of(data, declared)]
         for file, columns in self._files:
+            _require_separated(file, columns, names)
             require(names, columns, file.what)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows of all files, some at a time."""
         for file, found in self._files:
             yield from file.batches(names, found)
+
+
+def _require_separated(file: File, columns: Sequence[str], names: Sequence[str]) -> None:
+    """Say so when the separator seems to be another one than declared."""
+    if isinstance(file, CsvFile) and len(columns) < 2 <= len(names):
+        mark = {"\t": "a tab"}.get(file.dialect.separator, f'"{file.dialect.separator}"')
+        raise SourceError(
+            f'{file.what} has no column "{names[0]}", which the schema declares: with {mark} as separator its first line '
+            "has one field. Declare the separator under [table.csv] in the schema, or with --separator."
+        )
 
 
 def files_of(data: str | Path | Csv, declared: Settings | None = None) -> list[File]:
