@@ -293,7 +293,7 @@ def test_failures_quote_nothing(damage: str, home: Path, out: Path, private: pa.
     assert leaks(f"{result.stdout}\n{result.stderr}".replace(str(home), "")) == []
     assert list(leaks_in(out)) == []
     pq.write_table(private, home / "visits.parquet")
-    sql = f"SELECT * REPLACE (CAST(sex AS INTEGER) AS sex) FROM '{home / 'visits.parquet'}'"
+    sql = f"SELECT * REPLACE (CAST(sex AS INTEGER) AS sex) FROM '{home / 'visits.parquet'}' WHERE sex LIKE '%-%'"
     with pytest.raises(UserError) as caught:
         understudy.synthesize(
             understudy.Sql(sql), home / "visits.toml", epsilon=0.5, mechanism="independent", progress=False, out=out / "s"

@@ -21,7 +21,10 @@ from understudy.source.lines import decode, parse
 _FEW_LINES = 200
 _SEPARATORS = (",", ";", "\t", "|")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_CONVERT = "python -c \"import pandas; pandas.read_csv('visits.csv', dtype=str).to_parquet('visits.parquet')\""
+_CONVERT = (
+    'python -c "import pandas; '
+    "pandas.read_csv('visits.csv', dtype=str, keep_default_na=False).to_parquet('visits.parquet')\""
+)
 
 
 @dataclass(frozen=True)
