@@ -119,7 +119,7 @@ def time_parquet(name: str, path: str, copies: int) -> dict[str, Any]:
     from understudy.source.tables import StreamedSource
 
     schema = Schema.from_domain(domain_of(name))
-    source = StreamedSource(FilesReader(path, list(schema.domain), MEMORY_LIMIT), schema)
+    source = StreamedSource(FilesReader(path, list(schema.domain)), schema)
     seconds, counts = best(lambda: source.count(cliques_of(name)), repeats=1)
     return {"seconds": seconds, "peak_bytes": peak_bytes(), "digest": digest(counts, copies)}
 

@@ -30,7 +30,8 @@ import understudy
 from grid import provenance
 from reference_sets import DATASETS, ROOT
 from understudy.evaluate import evaluate
-from understudy.schema import Schema, draft_schema, parse_schema
+from understudy.review import draft_schema
+from understudy.schema import Schema, parse_schema
 
 TABLE = DATASETS / "raw" / "adult.csv"
 RESULTS = ROOT / "benchmarks" / "results" / "downstream.json"

@@ -9,8 +9,9 @@ from understudy.evaluate import Evaluation, evaluate
 from understudy.planning import Plan, plan
 from understudy.release import Answer, Release, load
 from understudy.release.making import installed_version
-from understudy.schema import Schema, draft_schema, load_schema
-from understudy.source import Sql
+from understudy.review import Misfit, check_schema, draft_schema
+from understudy.schema import Schema, load_schema
+from understudy.source import Csv, Sql
 from understudy.synthesize import Output, synthesize
 from understudy.workload import Workload
 
@@ -18,7 +19,9 @@ __version__ = installed_version()
 
 __all__ = [
     "Answer",
+    "Csv",
     "Evaluation",
+    "Misfit",
     "Output",
     "Plan",
     "Release",
@@ -27,6 +30,7 @@ __all__ = [
     "UnderstudyError",
     "UserError",
     "Workload",
+    "check_schema",
     "draft_schema",
     "evaluate",
     "load",

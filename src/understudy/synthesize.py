@@ -80,7 +80,8 @@ def synthesize(
     """Make a differentially private synthetic table, and everything that may be known about it.
 
     ``data`` is any table that can be opened: a pandas or polars frame, Arrow, a dict of arrays, an array of codes, the
-    path or glob of CSV or Parquet files, or ``Sql(query)``. ``schema`` is a reviewed ``Schema`` or the path of its file.
+    path or glob of CSV or Parquet files, ``Csv(path)``, ``Sql(query)``. ``schema`` is a reviewed ``Schema``, or the path of
+    its file.
 
     The promise is (``epsilon``, ``delta``) differential privacy, or ``rho`` of zCDP instead. ``delta`` is 1e-9 unless
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never

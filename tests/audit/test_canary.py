@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -284,14 +285,15 @@ def chain(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("damage", BAD_FILES)
-def test_failures_quote_nothing(damage: str, home: Path, out: Path) -> None:
+def test_failures_quote_nothing(damage: str, home: Path, out: Path, private: pa.Table) -> None:
     """Files that cannot be read, and a query that fails on a value: the error names neither value nor number."""
     BAD_FILES[damage](home / "visits.csv")
     result = run("synthesize", home / "visits.csv", "-s", home / "visits.toml", *QUICK, "-o", out / "r")
     assert result.exit_code in (0, 2), told(result)
     assert leaks(f"{result.stdout}\n{result.stderr}".replace(str(home), "")) == []
     assert list(leaks_in(out)) == []
-    sql = f"SELECT * REPLACE (CAST(sex AS INTEGER) AS sex) FROM '{home / 'visits.csv'}'"
+    pq.write_table(private, home / "visits.parquet")
+    sql = f"SELECT * REPLACE (CAST(sex AS INTEGER) AS sex) FROM '{home / 'visits.parquet'}' WHERE sex LIKE '%-%'"
     with pytest.raises(UserError) as caught:
         understudy.synthesize(
             understudy.Sql(sql), home / "visits.toml", epsilon=0.5, mechanism="independent", progress=False, out=out / "s"

@@ -187,8 +187,13 @@ def as_csv(rows: Sequence[Row], names: Sequence[str] = TYPES.names, **dialect: A
     text = io.StringIO()
     writer = csv.writer(text, **({"lineterminator": "\n"} | dialect))
     writer.writerow(names)
-    writer.writerows([["" if row[name] is None else row[name] for name in names] for row in rows])
+    writer.writerows([["" if row[name] is None else _one_line(row[name]) for name in names] for row in rows])
     return text.getvalue()
+
+
+def _one_line(value: Any) -> Any:
+    """A record of a CSV file is one line, so no value has a line break."""
+    return value.replace("\n", " ") if isinstance(value, str) else value
 
 
 def opened(data: Any) -> Source:

@@ -263,7 +263,8 @@ def test_little_budget_rows_asked_for_and_replacement() -> None:
 def test_adult_stays_small() -> None:
     if not ADULT.exists():
         pytest.skip("the adult table is not there")
-    from understudy.schema import draft_schema, parse_schema
+    from understudy.review import draft_schema
+    from understudy.schema import parse_schema
 
     schema = parse_schema(draft_schema(ADULT).replace("draft = true", "draft = false"))
     release = make(ADULT, schema, name="independent")

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from understudy.errors import SchemaError
-from understudy.schema import SchemaFileError, check, draft_schema, parse_schema, require_reviewed
+from understudy.review import check_schema, draft_schema
+from understudy.schema import SchemaFileError, parse_schema, require_reviewed
 
 ADULT = Path(__file__).parents[2].parent / "shared" / "datasets" / "raw" / "adult.csv"
 pytestmark = pytest.mark.skipif(not ADULT.exists(), reason="the adult table is not at ../shared/datasets/raw/adult.csv")
@@ -26,7 +27,7 @@ def test_draft_review_encode_decode(draft: str) -> None:
         require_reviewed(parse_schema(draft))
     reviewed = parse_schema(draft.replace("draft = true", "draft = false"))
     require_reviewed(reviewed)
-    assert check(ADULT, reviewed) == []
+    assert check_schema(ADULT, reviewed) == []
 
     frame = pd.read_csv(ADULT)
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -48,7 +49,7 @@ def test_two_columns_with_typos_give_errors_to_act_on(draft: str) -> None:
     lines[first], lines[second] = "[columns.martial-status]", "[columns.hours-per-weak]"
     schema = parse_schema("\n".join(lines), source="adult.toml")
     with pytest.raises(SchemaFileError) as caught:
-        check(ADULT, schema)
+        check_schema(ADULT, schema)
     message = str(caught.value)
     for at, wrong, right in (
         (first, "martial-status", "marital-status"),

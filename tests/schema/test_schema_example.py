@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy import example
-from understudy.schema import check, require_reviewed
+from understudy.review import check_schema
+from understudy.schema import require_reviewed
 
 
 def test_the_example_fits_its_reviewed_schema() -> None:
@@ -15,7 +16,7 @@ def test_the_example_fits_its_reviewed_schema() -> None:
     require_reviewed(schema)
     assert people.num_rows == 20_000
     assert schema.zeros
-    assert check(people, schema) == []
+    assert check_schema(people, schema) == []
 
 
 def test_the_example_is_repeatable_and_seeds_differ() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from understudy.cli.options import FILE, FOLDER, as_json, print_json, warn
+from understudy.cli.options import FILE, FOLDER, as_json, dialect, print_json, table_of, warn
 from understudy.evaluate import NOT_PRIVATE, Evaluation
 from understudy.evaluate import evaluate as compare
 from understudy.release import load
@@ -32,14 +33,15 @@ Exit status: 0 done; 1 the workload error is above --max-error; 2 wrong usage or
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--max-error", type=click.FloatRange(min=0), help="Exit with status 1 when the workload error is above this.")
 @click.option("--report", "page", type=FILE, help="Write an internal page (not private) with everything side by side.")
+@dialect
 @as_json
 @click.pass_context
 def evaluate(
-    ctx: click.Context, *, data: str, folder: Path, max_error: float | None, page: Path | None, json_: bool
+    ctx: click.Context, /, *, folder: Path, max_error: float | None, page: Path | None, json_: bool, **data: Any
 ) -> None:
     """Compare the release in DIR with the private table DATA. NOT PRIVATE: for the owner's eyes only."""
     warn(NOT_PRIVATE)
-    found = compare(data, load(folder))
+    found = compare(table_of(data), load(folder))
     if page is not None:
         from understudy.report import write_evaluation
 

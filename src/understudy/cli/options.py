@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from understudy.source import Sql
+from understudy.source import Csv, Sql
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -49,15 +49,41 @@ def budget(function: F) -> F:
     return function
 
 
-def table_of(data: str | None, sql: str | None, database: Path | None) -> str | Sql:
-    """Return what to open: a file, or a query."""
+def table(function: F) -> F:
+    """Add DATA, and the options that say what it is; ``table_of`` reads them."""
+    function = click.option("--database", type=FILE, help="The DuckDB file that --sql asks.")(dialect(function))
+    function = click.option("--sql", help="A SELECT that gives the table, in DuckDB's SQL, instead of DATA.")(function)
+    return click.argument("data", required=False)(function)
+
+
+def dialect(function: F) -> F:
+    """Add the options of CSV files; ``table_of`` reads them."""
+    for option in reversed(
+        [
+            click.option("--separator", help='Of the fields of a CSV file, or "tab".  [default: as the schema says, or ,]'),
+            click.option("--quote", help='In a CSV file; "" for none.  [default: as the schema says, or "]'),
+            click.option("--encoding", help="Of a CSV file, such as latin-1.  [default: as the schema says, or utf-8]"),
+            click.option("--header", metavar="A,B,C", help="Names of the columns of a CSV file without a line of names."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def table_of(options: dict[str, Any]) -> str | Csv | Sql:
+    """Take the options of ``table`` out of ``options``, and return what to open: a file, or a query."""
+    data, sql, database = (options.pop(name, None) for name in ("data", "sql", "database"))
+    separator, quote, encoding, header = (options.pop(name) for name in ("separator", "quote", "encoding", "header"))
     if (data is None) == (sql is None):
         raise click.UsageError("Give either DATA (a CSV or Parquet file) or --sql.")
-    if sql is not None:
-        return Sql(sql, database)
-    if database is not None:
+    if database is not None and sql is None:
         raise click.UsageError("--database goes with --sql.")
-    return data or ""
+    if (separator, quote, encoding, header) == (None, None, None, None):
+        return str(data) if sql is None else Sql(sql, database)
+    if sql is not None:
+        raise click.UsageError("--separator, --quote, --encoding and --header are for CSV files, and not for --sql.")
+    names = None if header is None else [name.strip() for name in header.split(",")]
+    return Csv(data, "\t" if separator in ("tab", "\\t") else separator, quote, encoding, names)
 
 
 def given_values(pairs: tuple[str, ...]) -> dict[str, str | None]:

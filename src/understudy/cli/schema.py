@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from understudy.cli.options import table, table_of
 from understudy.errors import UserError
-from understudy.schema import Column, Misfit, Schema, check, draft_schema, json_schema, load_schema
+from understudy.review import Misfit, check_schema, draft_schema
+from understudy.schema import Column, Schema, json_schema, load_schema
 
 NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and writes with the table."
 
@@ -27,14 +29,14 @@ def schema() -> None:
 
 
 @schema.command("draft")
-@click.argument("data")
+@table
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def draft_command(data: str, output: Path | None, force: bool) -> None:
-    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet). Not private."""
+def draft_command(output: Path | None, force: bool, **data: Any) -> None:
+    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private."""
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
-    text = draft_schema(data)
+    text = draft_schema(table_of(data))
     if output is None:
         click.echo(text)
     else:
@@ -52,12 +54,12 @@ def _drafted(text: str, output: Path | None) -> str:
 
 
 @schema.command("check")
-@click.argument("data")
+@table
 @click.option("-s", "--schema", "path", required=True, help="The schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check_command(data: str, path: str, as_json: bool) -> None:
-    """Count what in DATA (CSV or Parquet) does not fit the schema. Not private."""
-    misfits = check(data, load_schema(path))
+def check_command(path: str, as_json: bool, **data: Any) -> None:
+    """Count what in DATA (CSV or Parquet, or --sql) does not fit the schema. Not private."""
+    misfits = check_schema(table_of(data), load_schema(path))
     if as_json:
         click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))
         return
@@ -70,13 +72,13 @@ def check_command(data: str, path: str, as_json: bool) -> None:
 
 
 def _misfit_table(misfits: list[Misfit]) -> Table:
-    table = Table(title="What does not fit (exact counts, not private)")
+    found = Table(title="What does not fit (exact counts, not private)")
     for heading in ("column", "line", "what is wrong", "rows", "goes to"):
-        table.add_column(heading, justify="right" if heading in ("line", "rows") else "left", overflow="fold")
+        found.add_column(heading, justify="right" if heading in ("line", "rows") else "left", overflow="fold")
     for m in misfits:
         rows = f"{m.rows:,} of {m.total:,}"
-        table.add_row(escape(m.column), str(m.line or ""), escape(m.problem), rows, escape(m.goes_to))
-    return table
+        found.add_row(escape(m.column), str(m.line or ""), escape(m.problem), rows, escape(m.goes_to))
+    return found
 
 
 @schema.command("show")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from understudy.cli.ending import BEGUN, after_release
-from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table_of, warn
+from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table, table_of, warn
 from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.release import Release
@@ -21,6 +21,7 @@ from understudy.synthesize import synthesize as run
 Examples:
   understudy synthesize visits.csv --schema visits.toml --epsilon 1 --out release
   understudy synthesize "visits/*.parquet" -s visits.toml -e 2 --delta 1e-10 -w target:outcome -o release
+  understudy synthesize visits.csv --separator ";" --encoding latin-1 -s visits.toml -e 1 -o release
   understudy synthesize --sql "SELECT * FROM visits" --database hospital.duckdb -s visits.toml -e 1 -o release
   understudy synthesize visits.csv -s visits.toml -e 1 -o release --ledger budget.ledger --dataset visits
 
@@ -30,7 +31,7 @@ in OUT.ledger, which is removed when the release is there, and stays when the ru
 Exit status: 0 done; 2 wrong usage or input, no memory or no room; 3 a fault of this software; 128 and a signal's number
 when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that goes away (| head -1) does not matter."""
 )
-@click.argument("data", required=False)
+@table
 @click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
@@ -43,8 +44,6 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
     show_default=True,
     help="How marginals are chosen.",
 )
-@click.option("--sql", help="A SELECT that gives the table, in DuckDB's SQL, instead of DATA.")
-@click.option("--database", type=FILE, help="The DuckDB file that --sql asks.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Of the table.  [default: as DATA]")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--no-report", is_flag=True, help="Leave report.html out.")
@@ -57,11 +56,8 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @as_json
 def synthesize(
     *,
-    data: str | None,
     schema_path: str,
     out: Path,
-    sql: str | None,
-    database: Path | None,
     format_: str | None,
     no_report: bool,
     overwrite: bool,
@@ -73,13 +69,13 @@ def synthesize(
 
     Spends the privacy budget epsilon (or rho): other releases from the same table add to it.
     """
-    table = table_of(data, sql, database)
-    kind: Any = format_ or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
+    kind: Any = format_ or ("parquet" if str(settings["data"]).lower().endswith((".parquet", ".pq")) else "csv")
+    private = table_of(settings)
     target = Output(out, kind, report=not no_report, overwrite=overwrite)
     if settings["seed"] is not None:
         warn("NOT PRIVATE: --seed is for research. The release will be marked so everywhere.")
     click.get_current_context().meta[BEGUN] = True
-    release = run(table, schema_path, out=target, progress=False if quiet else None, **settings)
+    release = run(private, schema_path, out=target, progress=False if quiet else None, **settings)
     with after_release(Spent(release.spent, release.rho, release.spent, finished=True)):
         if json_:
             print_json(summary(release, out))

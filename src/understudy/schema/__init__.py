@@ -1,12 +1,10 @@
 """What a table may contain: columns, codes, impossible combinations; declared in a file, never looked up.
 
-Encoding, drafting and checking see private rows; drafting and checking are not private and say so.
+Encoding sees private rows, and keeps none.
 """
 
-from understudy.schema.check import Misfit, check
 from understudy.schema.column import Column
 from understudy.schema.declaration import json_schema
-from understudy.schema.draft import draft_schema
 from understudy.schema.load import load_schema, parse_schema
 from understudy.schema.problems import Problem, SchemaFileError
 from understudy.schema.schema import Schema, require_reviewed
@@ -14,13 +12,10 @@ from understudy.schema.zeros import Zeros
 
 __all__ = [
     "Column",
-    "Misfit",
     "Problem",
     "Schema",
     "SchemaFileError",
     "Zeros",
-    "check",
-    "draft_schema",
     "json_schema",
     "load_schema",
     "parse_schema",

@@ -25,6 +25,23 @@ class Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class CsvDeclaration(Declared):
+    """How the CSV files of the table are written."""
+
+    separator: str | None = Field(
+        default=None, description="What separates the fields: one ASCII character. Default: a comma, in .tsv files a tab."
+    )
+    quote: str | None = Field(
+        default=None, description='What stands around quoted fields: one ASCII character, or "" for none. Default: ".'
+    )
+    encoding: str | None = Field(
+        default=None, description='Of the text: utf-8 (the default), or one byte for each character, such as "latin-1".'
+    )
+    header: Literal[True] | list[str] | None = Field(
+        default=None, description="The names of the columns, when the first line does not hold them. Default: true, it does."
+    )
+
+
 class Table(Declared):
     """Settings of the whole table."""
 
@@ -37,6 +54,7 @@ class Table(Declared):
     nulls: list[str] = Field(
         default=[], description='Texts that mean "missing", such as "NA" or "?". Blank text always does.'
     )
+    csv: CsvDeclaration | None = Field(default=None, description="How its CSV files are written, when not as usual.")
 
 
 class _Column(Declared):

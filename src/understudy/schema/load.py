@@ -17,6 +17,7 @@ from understudy.errors import SchemaError
 from understudy.schema.build import build_column
 from understudy.schema.column import Column
 from understudy.schema.declaration import SchemaDeclaration
+from understudy.schema.dialect import problem as dialect_problem
 from understudy.schema.lines import find_line, toml_lines
 from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong, from_pydantic
 from understudy.schema.schema import Schema
@@ -86,12 +87,14 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
     """Build the columns and zeros; every problem is reported at once."""
     problems: list[Problem] = []
     columns: list[Column] = []
+    if declared.table.csv is not None and (wrong := dialect_problem(declared.table.csv)) is not None:
+        problems.append(Problem(wrong[1], line=locate(("table", "csv", wrong[0]))))
     for name, column in declared.columns.items():
         path: Path = ("columns", name)
         try:
             columns.append(build_column(name, column, declared.table.nulls, locate(path)))
-        except Wrong as wrong:
-            problems.append(Problem(wrong.message, name, locate((*path, *_key(wrong)))))
+        except Wrong as fault:
+            problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
     if problems:
         raise SchemaFileError(source, problems)
     schema = Schema(tuple(columns), (), declared, source)

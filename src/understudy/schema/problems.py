@@ -63,6 +63,7 @@ _MODELS: tuple[type[d.Declared], ...] = (
 FIELDS = {kind: tuple(dict.fromkeys(["kind", *model.model_fields])) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
 SECTIONS = {
     "table": tuple(d.Table.model_fields),
+    "table.csv": tuple(d.CsvDeclaration.model_fields),
     "zeros": tuple(d.ZerosDeclaration.model_fields),
     "": tuple(d.SchemaDeclaration.model_fields),
 }
@@ -93,7 +94,7 @@ def _setting(loc: Path) -> tuple[Path, str | None]:
         return (*loc[:2], *loc[3:4]), kind
     if loc[:1] == ("zeros",):
         return loc[:3], None
-    return loc[:2], None
+    return loc[: 3 if loc[:2] == ("table", "csv") else 2], None
 
 
 def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str:
@@ -115,7 +116,8 @@ def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str
 
 
 def _unknown_key(key: str, path: Path, kind: str | None) -> str:
-    known = FIELDS.get(kind or "", SECTIONS.get(str(path[0]) if len(path) > 1 else "", ()))
+    section = "table.csv" if path[:2] == ("table", "csv") and len(path) > 2 else str(path[0]) if len(path) > 1 else ""
+    known = FIELDS.get(kind or "", SECTIONS.get(section, ()))
     owner = f"a setting of a column of kind {kind}" if kind else "a setting here"
     return f'"{key}" is not {owner}.{did_you_mean(key, known)} The settings are {_list(known)}.'
 

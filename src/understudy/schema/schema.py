@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
 from understudy.schema.column import Column
-from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, Integer, SchemaDeclaration, Table
+from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
 from understudy.schema.problems import Problem, SchemaFileError
 from understudy.schema.zeros import Zeros
 
@@ -55,6 +55,11 @@ class Schema:
     def table(self) -> Table:
         """The settings of the whole table."""
         return self.declaration.table
+
+    @property
+    def csv(self) -> CsvDeclaration | None:
+        """How CSV files of the table are written, as far as it is declared."""
+        return self.table.csv
 
     @cached_property
     def domain(self) -> Domain:

@@ -4,6 +4,7 @@ PRIVATE: what a source returns is exact. Only the privacy room may call ``count`
 """
 
 from understudy.source.codes import Codes
+from understudy.source.csv import Csv
 from understudy.source.opening import open_source
 from understudy.source.protocol import Source
 from understudy.source.sql import Sql
@@ -11,4 +12,4 @@ from understudy.source.tables import MemorySource, StreamedSource
 from understudy.source.tally import Tally
 from understudy.source.unopened import unopened
 
-__all__ = ["Codes", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source", "unopened"]
+__all__ = ["Codes", "Csv", "MemorySource", "Source", "Sql", "StreamedSource", "Tally", "open_source", "unopened"]

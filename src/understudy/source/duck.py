@@ -5,22 +5,34 @@ PRIVATE: reads the rows. DuckDB's messages quote values and lines, so none of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from understudy.errors import SourceError
+from understudy.source.guard import each, guarded
 
 MEMORY_LIMIT = "1GB"
 _BATCH_ROWS = 2**16
 _PUBLIC = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
-_FAILURES = (duckdb.Error, pa.ArrowException, OSError, UnicodeError)
-T = TypeVar("T")
+
+
+class binding(guarded):
+    """While a query is parsed and bound, before any row is read, the first line of DuckDB's complaint about it is kept.
+
+    It speaks of the query. What follows it may list names found in the data, and goes no further.
+    """
+
+    def told(self, error: Exception) -> str:
+        """Return what may be said of the failure."""
+        if isinstance(error, duckdb.PermissionException):
+            return "it names a file that is not Parquet; give a CSV file itself, and convert other files to Parquet first"
+        if not isinstance(error, _PUBLIC):
+            return super().told(error)
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
 @contextmanager
@@ -38,41 +50,26 @@ def connect(database: Path | None, memory_limit: str) -> Iterator[duckdb.DuckDBP
         }
         where = ":memory:" if database is None else str(database)
         what = "DuckDB in memory" if database is None else f'The database "{database}"'
-        advice = "Is it a DuckDB file, and closed everywhere else? Is the memory limit one like 1GB?"
-        opened = guarded(lambda: duckdb.connect(where, read_only=database is not None, config=config), what, advice)
+        with guarded(what, "Is it a DuckDB file, and closed everywhere else? Is the memory limit one like 1GB?"):
+            opened = duckdb.connect(where, read_only=database is not None, config=config)
         with closing(opened) as connection:
             yield connection
 
 
-def column_names(connection: duckdb.DuckDBPyConnection, query: str, what: str, advice: str) -> list[str]:
+def column_names(connection: duckdb.DuckDBPyConnection, query: str, guard: binding) -> list[str]:
     """Return the names of the columns of a query without running it."""
-    return guarded(lambda: list(connection.sql(query).columns), what, advice, binding=True)
+    with guard:
+        return list(connection.sql(query).columns)
 
 
 def stream(
-    connection: duckdb.DuckDBPyConnection, query: str, columns: Sequence[str], what: str, advice: str
+    connection: duckdb.DuckDBPyConnection, query: str, columns: Sequence[str], guard: guarded
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a query, some rows at a time; without columns, one column of nulls."""
     wanted = ", ".join(identifier(column) for column in columns) or "NULL"
-    reader = guarded(lambda: connection.sql(query).project(wanted).to_arrow_reader(_BATCH_ROWS), what, advice)
-    while (batch := guarded(lambda: next(reader, None), what, advice)) is not None:
-        yield batch
-
-
-def guarded(action: Callable[[], T], what: str, advice: str, *, binding: bool = False) -> T:
-    """Do ``action``; a failure becomes a SourceError that names ``what`` and the kind of failure, no content.
-
-    While ``binding`` a query, before any row is read, the first line of DuckDB's complaint about the query
-    itself is kept; what follows it may list names found in the data.
-    """
-    try:
-        return action()
-    except _FAILURES as error:
-        kind = type(error).__name__
-        public = binding and isinstance(error, _PUBLIC)
-        detail = str(error).splitlines()[0] if public else "details withheld, since they may quote the table"
-    # Raised out here so that the original error is not attached to this one.
-    raise SourceError(f"{what} cannot be read ({kind}: {detail}). {advice}".rstrip())
+    with guard:
+        reader = connection.sql(query).project(wanted).to_arrow_reader(_BATCH_ROWS)
+    yield from each(reader, guard)
 
 
 def identifier(name: str) -> str:

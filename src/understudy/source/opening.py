@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SourceError
+from understudy.schema.dialect import Settings
+from understudy.source.csv import Csv
 from understudy.source.files import FilesReader
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
-from understudy.source.protocol import Declared, Source
+from understudy.source.guard import guarded
+from understudy.source.protocol import Declared, Reader, Source
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource, StreamedSource
 
 _ACCEPTED = (
     "a pandas or polars frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
-    "integer codes, the path or glob of CSV or Parquet files, or Sql(query)"
+    "integer codes, the path or glob of CSV or Parquet files, Csv(path), or Sql(query)"
 )
 
 
@@ -31,14 +34,23 @@ def open_source(data: Any, schema: Declared) -> Source:
     that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in its
     order.
     """
-    names = list(schema.domain)
-    if isinstance(data, Sql):
-        return StreamedSource(SqlReader(data, names), schema)
-    if isinstance(data, str | Path):
-        return StreamedSource(FilesReader(data, names), schema)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         return MemorySource.of_codes(data, schema.domain)
-    return MemorySource.of_reader(_read(data, names), schema)
+    reader = open_reader(data, list(schema.domain), getattr(schema, "csv", None))
+    if isinstance(data, Sql | str | Path | Csv):
+        return StreamedSource(reader, schema)
+    with guarded(f"This {type(data).__name__}"):
+        return MemorySource.of_reader(reader, schema)
+
+
+def open_reader(data: Any, names: list[str], csv: Settings | None) -> Reader:
+    """Return what reads the columns ``names`` of ``data``; ``csv`` is the dialect that the schema declares."""
+    if isinstance(data, Sql):
+        return SqlReader(data, names)
+    if isinstance(data, str | Path | Csv):
+        return FilesReader(data, names, csv)
+    with guarded(f"This {type(data).__name__}"):
+        return _read(data, names)
 
 
 def _read(data: Any, names: list[str]) -> ColumnsReader:

@@ -1,4 +1,4 @@
-"""Any SQL query as a table, through DuckDB: a database file, or files that the query itself names.
+"""Any SQL query as a table, through DuckDB: a database file, or Parquet files that the query itself names.
 
 PRIVATE: reads the rows.
 """
@@ -14,8 +14,10 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.source.duck import MEMORY_LIMIT, column_names, connect, guarded, stream
+from understudy.source.duck import MEMORY_LIMIT, binding, column_names, connect, stream
 from understudy.source.frames import require
+from understudy.source.guard import guarded
+from understudy.source.sqlfiles import lock_files, refuse_guessing
 
 _WHAT = "The SQL query"
 _ADVICE = "Try the query in DuckDB itself."
@@ -42,27 +44,34 @@ class SqlReader:
         require_query(sql)
         self._query, self._memory_limit = sql.query, sql.memory_limit
         self._database = None if sql.database is None else Path(sql.database)
+        require(names, self.columns(), _WHAT)
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns, without running the query."""
         with self._view() as connection:
-            require(names, column_names(connection, _FROM_VIEW, _WHAT, _ADVICE), _WHAT)
+            return column_names(connection, _FROM_VIEW, binding(_WHAT, _ADVICE))
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows, some at a time."""
         with self._view() as connection:
-            yield from stream(connection, _FROM_VIEW, names, _WHAT, _ADVICE)
+            yield from stream(connection, _FROM_VIEW, names, guarded(_WHAT, _ADVICE))
 
     @contextmanager
     def _view(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Connect, with the query as a temporary view: whatever it ends with, it cannot run into ours."""
         with connect(self._database, self._memory_limit) as connection:
-            create = f"CREATE TEMP VIEW {_VIEW} AS {self._query}"
-            guarded(lambda: connection.execute(create), _WHAT, _ADVICE, binding=True)
+            lock_files(connection, self._query, binding(_WHAT, _ADVICE))
+            with binding(_WHAT, _ADVICE):
+                connection.execute(f"CREATE TEMP VIEW {_VIEW} AS {self._query}")
             yield connection
 
 
 def require_query(sql: Sql) -> None:
     """Refuse what is not one statement that only reads, or has no database: all that can be told without running it."""
-    statements = guarded(lambda: duckdb.extract_statements(sql.query), _WHAT, _ADVICE, binding=True)
+    with binding(_WHAT, _ADVICE):
+        statements = duckdb.extract_statements(sql.query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise SourceError("The SQL query must be one SELECT statement: a source only reads.")
+    refuse_guessing(sql.query, binding(_WHAT, _ADVICE))
     if sql.database is not None and not Path(sql.database).exists():
         raise SourceError(f'There is no database file "{sql.database}".')

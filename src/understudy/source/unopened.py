@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.source.csv import Csv
 from understudy.source.opening import open_source
 from understudy.source.protocol import Declared, Source
 from understudy.source.sql import Sql, require_query
@@ -42,7 +43,7 @@ def unopened(data: Any, schema: Declared) -> Source:
     Of files, that is their names and headers; of frames, dicts and arrays, what an empty one of the same columns tells. Of a
     lazy frame, a stream or a query nothing is asked for: its columns are looked for at the first count.
     """
-    if isinstance(data, str | Path):
+    if isinstance(data, str | Path | Csv):
         return open_source(data, schema)
     if isinstance(data, Sql):
         require_query(data)

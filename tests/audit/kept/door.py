@@ -314,17 +314,6 @@ MUTANTS = [
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),
     one(
-        "ragged-lines-skipped",
-        13,
-        "lines of a CSV file that do not fit left out",
-        (
-            "source/files.py",
-            "null_padding = true, strict_mode = false, parallel = false",
-            "ignore_errors = true, parallel = false",
-        ),
-        "tests/source/test_files.py::test_ragged_lines_are_neither_dropped_nor_fatal",
-    ),
-    one(
         "unlisted-raises",
         (13, 15),
         "an unlisted value stops the run, and is quoted",
@@ -339,32 +328,12 @@ MUTANTS = [
         f"{RELEASES}test_the_command_prints_the_same",
     ),
     one(
-        "errors-that-quote",
-        15,
-        "DuckDB's own words about what it could not read",
-        ("source/duck.py", 'if public else "details withheld, since they may quote the table"', "if public else str(error)"),
-        "tests/source/test_files.py::test_a_query_that_fails_on_a_row_does_not_quote_it",
-        f"{CANARY}test_failures_quote_nothing",
-    ),
-    one(
         "faults-that-quote",
         15,
         "the text of an unforeseen error on the screen",
         ("cli/ending.py", "said = str(error) if isinstance(error, InternalError) else ", "said = str(error) or "),
         f"{RELEASES}test_the_command_prints_the_same",
         f"{CANARY}test_a_run_that_breaks_tells_nothing",
-    ),
-    one(
-        "errors-that-carry",
-        15,
-        "DuckDB's error attached as the cause of ours",
-        (
-            "source/duck.py",
-            "        detail = str(error).splitlines()[0] if public else",
-            '        raise SourceError(f"{what} cannot be read ({kind}). {advice}") from error\n'
-            '        detail = "" if public else',
-        ),
-        f"{CANARY}test_failures_quote_nothing",
     ),
     one(
         "types-from-data",

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from pathlib import Path
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
 from understudy.errors import SourceError
+from understudy.review.opening import VIEW, Opened, open_data
 from understudy.schema.declaration import DEFAULT_BINS
-from understudy.schema.files import VIEW, Opened, open_data
 from understudy.schema.moments import format_pattern
 from understudy.schema.reading import is_text
 
@@ -52,13 +51,25 @@ class Seen:
     high: Any
 
 
-def draft_schema(data: pa.Table | str | Path) -> str:
-    """Return a draft (TOML) for a table or a CSV or Parquet file. It looks at the data, and says so."""
+def draft_schema(data: Any) -> str:
+    """Return a draft (TOML) for any table with names that ``synthesize`` takes. It looks at the data, and says so."""
     with open_data(data) as opened:
         parts = [_column(opened, _look(opened, field)) for field in opened.types]
+        head = HEADER + _csv(opened)
     if not any(part.startswith("[columns.") for part in parts):
         raise SourceError("No column of this table can be described; write the schema by hand.")
-    return "\n".join([HEADER, *parts])
+    return "\n".join([head, *parts])
+
+
+def _csv(opened: Opened) -> str:
+    """Declare how a CSV file is written, where that is not the usual way."""
+    settings = {} if opened.dialect is None else opened.dialect.settings()
+    lines = [f"{key} = {_toml(value)}  # REVIEW: how the file seems to be written" for key, value in settings.items()]
+    return "\n".join(["\n[table.csv]", *lines, ""]) if lines else ""
+
+
+def _toml(value: str | list[str]) -> str:
+    return _quote(value) if isinstance(value, str) else f"[{', '.join(map(_quote, value))}]"
 
 
 def _look(opened: Opened, field: pa.Field) -> Seen:
@@ -267,7 +278,7 @@ def _decimals(opened: Opened, seen: Seen) -> int | None:
 
 
 def _date(opened: Opened, seen: Seen) -> list[str] | str:
-    form = _format(opened.date_format)
+    form = _format(opened.formats.get(seen.name))
     if isinstance(form, str):
         return _left_out(seen, form)
     first, last = _whole_months(_day(seen.low), _day(seen.high))
@@ -282,7 +293,7 @@ def _date(opened: Opened, seen: Seen) -> list[str] | str:
 
 
 def _datetime(opened: Opened, seen: Seen) -> list[str] | str:
-    form = _format(opened.datetime_format)
+    form = _format(opened.formats.get(seen.name))
     if isinstance(form, str):
         return _left_out(seen, form)
     first, last = _whole_months(_day(seen.low, seen.type.tz), _day(seen.high, seen.type.tz))

@@ -14,7 +14,8 @@ import pytest
 from pyarrow import csv
 
 from understudy.errors import SourceError
-from understudy.schema import Misfit, check, draft_schema, parse_schema
+from understudy.review import Misfit, check_schema, draft_schema
+from understudy.schema import parse_schema
 
 ROWS = 300
 
@@ -50,7 +51,7 @@ def test_a_draft_of_a_table_loads_fits_and_keeps_every_type() -> None:
     schema = parse_schema(text)
     assert schema.draft
     assert [c.name for c in schema.columns] == [n for n in data.column_names if n not in ("id", "name", "empty", "nested")]
-    assert [m for m in check(data, schema) if m.column != "ratio" and m.problem != "not listed"] == []
+    assert [m for m in check_schema(data, schema) if m.column != "ratio" and m.problem != "not listed"] == []
     back = schema.decode(schema.encode(data), np.random.default_rng(0))
     for name in schema.domain:
         assert back.schema.field(name).type == data.schema.field(name).type, name
@@ -77,7 +78,7 @@ def test_a_csv_with_its_own_date_format_fits_its_draft(tmp_path: Path) -> None:
     file = tmp_path / "a file's.csv"
     file.write_text("d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50)))
     schema = parse_schema(draft_schema(file))
-    assert check(file, schema) == []
+    assert check_schema(file, schema) == []
     codes = schema.encode(csv.read_csv(file))
     back = schema.decode(codes, np.random.default_rng(0))
     assert back.column("d")[0].as_py().count("/") == 2
@@ -88,7 +89,7 @@ def test_parquet_globs(tmp_path: Path) -> None:
     for i in range(2):
         pq.write_table(table().select(["age", "day"]).slice(i * 100, 100), tmp_path / f"part{i}.parquet")
     schema = parse_schema(draft_schema(tmp_path / "part*.parquet"))
-    assert check(str(tmp_path / "part*.parquet"), schema) == []
+    assert check_schema(str(tmp_path / "part*.parquet"), schema) == []
 
 
 def test_check_counts_what_does_not_fit_and_says_where_it_goes() -> None:
@@ -107,7 +108,7 @@ never = 'age < 10 and sex = "m"'
 """.replace("max = 99", "max = 99\nbins = 10")
     )
     data = pa.table({"age": ["5", "120", "-1", "x", None, "3.5"], "sex": ["m", "f", "f", "x", None, "?"]})
-    found = {(m.column, m.problem): (m.rows, m.goes_to, m.line) for m in check(data, schema)}
+    found = {(m.column, m.problem): (m.rows, m.goes_to, m.line) for m in check_schema(data, schema)}
     assert found == {
         ("age", "above max"): (1, "the nearest bin", 1),
         ("age", "below min"): (1, "the nearest bin", 1),
@@ -121,16 +122,23 @@ never = 'age < 10 and sex = "m"'
             None,
         ),
     }
-    assert check(data.to_batches(max_chunksize=2), schema) == check(data, schema)
-    assert all(isinstance(m, Misfit) and m.total == 6 for m in check(data, schema))
-    assert check(data.slice(0, 0), schema) == []
+    assert check_schema(data.to_reader(max_chunksize=2), schema) == check_schema(data, schema)
+    assert all(isinstance(m, Misfit) and m.total == 6 for m in check_schema(data, schema))
+    assert check_schema(data.slice(0, 0), schema) == []
 
 
 def test_lines_of_a_csv_that_are_short_or_long_do_not_stop_a_check(tmp_path: Path) -> None:
     file = tmp_path / "ragged.csv"
-    file.write_text('a,b\n1,2\n1\n1,2,3\n"1",2\n')
+    file.write_bytes(b'a,b\n1,2\n1\n1,2,3\n"1",2\n"1,2\n\xff,2\n\n')
     schema = parse_schema("".join(f"[columns.{c}]\nkind='integer'\nmin=0\nmax=3\nother=0\n" for c in "ab"))
-    assert [(m.column, m.problem, m.rows, m.total) for m in check(file, schema)] == [("b", "missing", 1, 4)]
+    assert [(m.column, m.problem, m.rows, m.total) for m in check_schema(file, schema)] == [
+        ("(line)", "a line with too few fields", 2, 6),
+        ("(line)", "a line with too many fields", 1, 6),
+        ("(line)", "a quote that is never closed in its line", 1, 6),
+        ("(line)", "a byte that is not in the encoding", 1, 6),
+        ("a", "not readable as this kind", 2, 6),
+        ("b", "missing", 2, 6),
+    ]
 
 
 @pytest.mark.parametrize(("name", "words"), [("none.csv", "no file"), ("data.xlsx", "must end in")])
@@ -139,11 +147,11 @@ def test_files_that_are_not_tables(tmp_path: Path, name: str, words: str) -> Non
     with pytest.raises(SourceError, match=words):
         draft_schema(tmp_path / name)
     with pytest.raises(SourceError, match=words):
-        check(tmp_path / name, parse_schema('[columns.a]\nkind = "boolean"\nnullable = true\n'))
+        check_schema(tmp_path / name, parse_schema('[columns.a]\nkind = "boolean"\nnullable = true\n'))
 
 
 def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_text("secret")
-    with pytest.raises(SourceError, match="cannot be read as a table") as caught:
+    with pytest.raises(SourceError, match="whole Parquet file") as caught:
         draft_schema(tmp_path / "bad.parquet")
     assert "secret" not in str(caught.value)

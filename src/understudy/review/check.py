@@ -1,0 +1,116 @@
+"""Counts what in a table does not fit its schema, so that the owner knows before anything private runs.
+
+NOT PRIVATE: its counts are exact and for the owner's eyes only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.review.faults import GOES, line_faults
+from understudy.schema.column import KEEP, Column
+from understudy.schema.reading import Fault
+from understudy.schema.schema import Schema
+from understudy.schema.zeros import Zeros
+from understudy.source.csv import Csv
+from understudy.source.guard import guarded
+from understudy.source.opening import open_reader
+from understudy.source.tables import MemorySource
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """``rows`` of ``total`` rows do not fit in a column (or a combination of columns), and where they go."""
+
+    column: str
+    problem: str
+    rows: int
+    total: int
+    goes_to: str
+    line: int | None = None
+
+
+def check_schema(data: Any, schema: Schema) -> list[Misfit]:
+    """Count what in a table does not fit: any table that ``synthesize`` takes. Not private."""
+    faults: Counter[tuple[int, int]] = Counter()
+    broken: Counter[int] = Counter()
+    total = 0
+    names = list(schema.domain)
+    for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
+        with guarded("The table"):
+            columns = [batch.column(i) for i in range(len(names))]
+            total += batch.num_rows
+            faults += _count_faults(columns, schema)
+            if schema.zeros:
+                broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
+    return [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+
+
+def _named(data: Any, schema: Schema) -> Any:
+    """Give the columns of an array of codes their names."""
+    if not isinstance(data, np.ndarray) or data.dtype.names is not None:
+        return data
+    MemorySource.of_codes(data[:0], schema.domain)  # refuses what is no array of codes for this schema
+    return {name: data[:, i] for i, name in enumerate(schema.domain)}
+
+
+def _lines(data: Any, schema: Schema, total: int) -> list[Misfit]:
+    """Return what is wrong with lines of CSV files as a whole."""
+    found = line_faults(data, schema.csv) if isinstance(data, str | Path | Csv) else Counter()
+    return [Misfit("(line)", problem, found[problem], total, goes_to) for problem, goes_to in GOES.items() if found[problem]]
+
+
+def _count_faults(columns: Sequence[Any], schema: Schema) -> Counter[tuple[int, int]]:
+    counts: Counter[tuple[int, int]] = Counter()
+    for position, (column, array) in enumerate(zip(schema.columns, columns, strict=True)):
+        by_fault = np.bincount(column.faults(array), minlength=len(Fault))
+        counts.update({(position, fault): int(rows) for fault, rows in enumerate(by_fault) if rows})
+    return counts
+
+
+def _count_broken(codes: Sequence[Codes], schema: Schema) -> Counter[int]:
+    return Counter({i: rows for i, zero in enumerate(schema.zeros) if (rows := _rows_in(codes, zero, schema))})
+
+
+def _rows_in(codes: Sequence[Codes], zero: Zeros, schema: Schema) -> int:
+    """Count the rows that lie in a forbidden cell."""
+    shape = schema.domain.shape(zero.clique)
+    cells = np.ravel_multi_index([codes[schema.domain.index(name)] for name in zero.clique], shape)
+    return int(np.isin(cells, np.ravel_multi_index(list(zero.cells.T), shape)).sum())
+
+
+def _misfits(faults: Counter[tuple[int, int]], schema: Schema, total: int) -> list[Misfit]:
+    found = []
+    for (position, number), rows in sorted(faults.items()):
+        column, fault = schema.columns[position], Fault(number)
+        if fault is Fault.FITS or (fault is Fault.MISSING and column.nullable):
+            continue
+        found.append(Misfit(column.name, fault.words, rows, total, _place(column, fault), column.line))
+    return found
+
+
+def _place(column: Column, fault: Fault) -> str:
+    code = column.places.of(fault)
+    return "the nearest bin" if code == KEEP else column.labels[code]
+
+
+def _impossible(broken: Counter[int], schema: Schema, total: int) -> list[Misfit]:
+    return [
+        Misfit(
+            ", ".join(schema.zeros[i].clique),
+            f"declared impossible: {schema.zeros[i].rule}",
+            rows,
+            total,
+            "stays, but is never generated",
+        )
+        for i, rows in sorted(broken.items())
+    ]

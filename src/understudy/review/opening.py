@@ -1,0 +1,138 @@
+"""Opens any table for a draft: copied into DuckDB, which may spill to disk, with the types that it has or seems to have.
+
+NOT PRIVATE: reads rows for their owner, before any release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from understudy.errors import SourceError
+from understudy.review.arrow import arrow_table
+from understudy.review.dialects import Sniffed, sniffed
+from understudy.review.types import Spelling, spelling
+from understudy.schema.reading import is_text
+from understudy.source.csv import Csv
+from understudy.source.duck import MEMORY_LIMIT, connect, identifier
+from understudy.source.files import files_of
+from understudy.source.guard import guarded
+from understudy.source.parquet import ParquetFile
+from understudy.source.sql import Sql, SqlReader
+
+VIEW = "understudy_data"
+_COPY = "understudy_copy"
+_BATCHES = "understudy_batches"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and how it spells its dates."""
+
+    connection: duckdb.DuckDBPyConnection
+    types: pa.Schema
+    formats: dict[str, str] = field(default_factory=dict)
+    dialect: Sniffed | None = None
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over ``VIEW``."""
+        with guarded("The table"):
+            answer: pa.Table = self.connection.sql(query).to_arrow_table()
+        return list(zip(*(column.to_pylist() for column in answer.columns), strict=True))
+
+
+@contextmanager
+def open_data(data: Any) -> Iterator[Opened]:
+    """Open a table for a draft."""
+    with connect(None, MEMORY_LIMIT) as connection:
+        if isinstance(data, Sql):
+            reader = SqlReader(data, [])
+            yield _copied(connection, reader.batches(reader.columns()))
+        elif isinstance(data, str | Path | Csv):
+            yield _open_files(connection, data)
+        else:
+            yield _copied(connection, (table := arrow_table(data)).to_batches(), table.schema)
+
+
+def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -> Opened:
+    files = files_of(data)
+    if isinstance(files[0], ParquetFile):
+        names = files[0].columns()
+        return _copied(connection, chain.from_iterable(f.batches(names, names) for f in files), files[0].types())
+    dialect = sniffed(data, files[0])
+    files = files_of(dialect.csv(data))
+    names = files[0].columns()
+    _require_names(names, files[0].what)
+    text = pa.schema([(name, pa.large_string()) for name in names])
+    opened = _copied(connection, chain.from_iterable(f.batches(names, f.columns()) for f in files), text)
+    return _typed(opened, dialect)
+
+
+def _require_names(names: list[str], what: str) -> None:
+    if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
+        raise SourceError(
+            f"{what}: its first line does not name every column once. If it holds no names, give them as header."
+        )
+
+
+def _copied(
+    connection: duckdb.DuckDBPyConnection, batches: Iterable[pa.RecordBatch], types: pa.Schema | None = None
+) -> Opened:
+    """Copy a table into DuckDB; a text that is not valid there is mended."""
+    steps = iter(batches)
+    first = next(steps, None)
+    schema = types if types is not None else None if first is None else first.schema
+    if schema is None:
+        raise SourceError("The table has no rows to look at; write the schema by hand.")
+    plain = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in schema])
+    mended = (_mended(batch, plain) for batch in chain([] if first is None else [first], steps))
+    with guarded("The table"):
+        connection.register(_BATCHES, pa.RecordBatchReader.from_batches(plain, mended))
+        connection.execute(f"CREATE TABLE {_COPY} AS SELECT * FROM {_BATCHES}")
+        connection.unregister(_BATCHES)
+        connection.execute(f"CREATE VIEW {VIEW} AS SELECT * FROM {_COPY}")
+    return Opened(connection, schema)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _mended(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch in the types of ``schema``, with text that is valid."""
+    arrays = [_valid(array).cast(one.type) for array, one in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _valid(array: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if not is_text(array.type):
+        return array
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        values = array.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if v is None else v.decode("utf-8", "replace") for v in values], array.type)
+    return array
+
+
+def _typed(opened: Opened, dialect: Sniffed) -> Opened:
+    """Give the text columns of a CSV file the types that their values seem to have."""
+    found: dict[str, Spelling] = {}
+    for name in opened.types.names:
+        text = f"SELECT DISTINCT trim({identifier(name)}) AS v FROM {_COPY} WHERE trim({identifier(name)}) <> ''"
+        found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
+    columns = ", ".join(f"{how.read(identifier(name))} AS {identifier(name)}" for name, how in found.items())
+    with guarded("The table"):
+        opened.connection.execute(f"CREATE OR REPLACE VIEW {VIEW} AS SELECT {columns} FROM {_COPY}")
+        types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
+    formats = {name: how.format for name, how in found.items() if how.format is not None}
+    return Opened(opened.connection, types, formats, dialect)

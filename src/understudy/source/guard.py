@@ -1,0 +1,60 @@
+"""The one place where a failure of another library becomes ours: what failed and how, never its text, which may quote rows.
+
+Owns no data. Every call into pyarrow, DuckDB, pandas, polars, gzip and the like that touches a table stands inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Literal, NoReturn, TypeVar
+
+from understudy.errors import SourceError, UnderstudyError
+
+T = TypeVar("T")
+_END = object()
+
+
+class guarded:
+    """While inside, any failure becomes a SourceError that names ``what`` and the kind of failure, and nothing else.
+
+    ``with guarded('The file "a.csv"', "Is it whole?"): ...``
+    """
+
+    def __init__(self, what: str, advice: str = "") -> None:
+        self.what, self.advice = what, advice
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> Literal[False]:
+        if not isinstance(error, Exception) or isinstance(error, UnderstudyError | MemoryError):
+            return False
+        raise_clean(SourceError(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
+
+    def told(self, error: Exception) -> str:
+        """Return what may be said of the failure: its kind."""
+        return f"{type(error).__name__}; details withheld, since they may quote the table"
+
+
+def raise_clean(error: SourceError) -> NoReturn:
+    """Raise ``error`` without the failure behind it, which may quote the table."""
+    try:
+        raise error
+    except SourceError as clean:
+        clean.__context__ = None
+        raise
+
+
+def each(items: Iterable[T], guard: guarded) -> Iterator[T]:
+    """Yield items, each step inside ``guard``; what is done with them is not."""
+    with guard:
+        steps = iter(items)
+    while True:
+        with guard:
+            item = next(steps, _END)
+        if item is _END:
+            return
+        yield item  # type: ignore[misc]
