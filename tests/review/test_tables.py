@@ -188,3 +188,14 @@ def test_queries_on_the_command_line(tmp_path: Path) -> None:
     assert drafted.exit_code == 0, drafted.output
     checked = CliRunner().invoke(main, ["schema", "check", *given, "-s", str(tmp_path / "a.toml")])
     assert "Every value fits." in checked.stdout
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_of_a_glob_may_differ_in_order_alone(tmp_path: Path, ending: str) -> None:
+    write = pa.csv.write_csv if ending == "csv" else pq.write_table
+    write(TABLE.slice(0, 50), tmp_path / f"1.{ending}")
+    write(TABLE.slice(50).select(TABLE.column_names[::-1]), tmp_path / f"2.{ending}")
+    assert check_schema(tmp_path / f"*.{ending}", parse_schema(draft_schema(tmp_path / f"*.{ending}"))) == []
+    write(TABLE.select(["age"]), tmp_path / f"3.{ending}")
+    with pytest.raises(SourceError, match='has no column "sex", which the first file has'):
+        draft_schema(tmp_path / f"*.{ending}")

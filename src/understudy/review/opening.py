@@ -22,14 +22,14 @@ from understudy.review.types import Spelling, spelling
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
-from understudy.source.files import files_of
+from understudy.source.files import File, files_of
 from understudy.source.guard import guarded
 from understudy.source.parquet import ParquetFile
 from understudy.source.sql import Sql, SqlReader
 
 VIEW = "understudy_data"
 _COPY = "understudy_copy"
-_BATCHES = "understudy_batches"
+_BATCH = "understudy_batch"
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,27 @@ def open_data(data: Any) -> Iterator[Opened]:
 def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -> Opened:
     files = files_of(data)
     if isinstance(files[0], ParquetFile):
-        names = files[0].columns()
-        return _copied(connection, chain.from_iterable(f.batches(names, names) for f in files), files[0].types())
+        return _copied(connection, _all_batches(files), files[0].types())
     dialect = sniffed(data, files[0])
     files = files_of(dialect.csv(data))
     names = files[0].columns()
     _require_names(names, files[0].what)
     text = pa.schema([(name, pa.large_string()) for name in names])
-    opened = _copied(connection, chain.from_iterable(f.batches(names, f.columns()) for f in files), text)
-    return _typed(opened, dialect)
+    return _typed(_copied(connection, _all_batches(files), text), dialect)
+
+
+def _all_batches(files: list[File]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files that must have the columns of the first."""
+    names = files[0].columns()
+    for file in files:
+        found = file.columns()
+        _require_alike(names, found, file.what)
+        yield from file.batches(names, found)
+
+
+def _require_alike(names: list[str], found: list[str], what: str) -> None:
+    if missing := [name for name in names if name not in found]:
+        raise SourceError(f'{what} has no column "{missing[0]}", which the first file has.')
 
 
 def _require_names(names: list[str], what: str) -> None:
@@ -92,23 +104,30 @@ def _copied(
     if schema is None:
         raise SourceError("The table has no rows to look at; write the schema by hand.")
     plain = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in schema])
-    mended = (_mended(batch, plain) for batch in chain([] if first is None else [first], steps))
     with guarded("The table"):
-        connection.register(_BATCHES, pa.RecordBatchReader.from_batches(plain, mended))
-        connection.execute(f"CREATE TABLE {_COPY} AS SELECT * FROM {_BATCHES}")
-        connection.unregister(_BATCHES)
+        _run(connection, f"CREATE TABLE {_COPY} AS SELECT * FROM {_BATCH}", plain.empty_table())
         connection.execute(f"CREATE VIEW {VIEW} AS SELECT * FROM {_COPY}")
+    for batch in chain([] if first is None else [first], steps):
+        with guarded("The table"):
+            _run(connection, f"INSERT INTO {_COPY} SELECT * FROM {_BATCH}", _mended(batch, plain))
     return Opened(connection, schema)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statement: str, table: pa.Table) -> None:
+    """Run a statement that reads ``table``."""
+    connection.register(_BATCH, table)
+    connection.execute(statement)
+    connection.unregister(_BATCH)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _mended(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _mended(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
     """Return the batch in the types of ``schema``, with text that is valid."""
     arrays = [_valid(array).cast(one.type) for array, one in zip(batch.columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _valid(array: pa.Array) -> pa.Array:
