@@ -319,10 +319,10 @@ MUTANTS = [
         "an unlisted value stops the run, and is quoted",
         (
             "schema/column.py",
-            "        reading = self._read_any(array)\n",
-            "        reading = self._read_any(array)\n"
+            "        if not reading.faults.any():\n",
             "        if reading.faults.any():\n"
-            "            raise ValueError(array.to_pylist()[int(reading.faults.argmax())])\n",
+            "            raise ValueError(values.to_pylist()[int(reading.faults.argmax())])\n"
+            "        if not reading.faults.any():\n",
         ),
         APART,
         f"{RELEASES}test_the_command_prints_the_same",

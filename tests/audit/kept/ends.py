@@ -27,7 +27,11 @@ MUTANTS: list[Mutant] = [
         "types-of-a-lazy-frame-asked-for",
         29,
         "The types of a lazy frame are worked out before the budget is reserved",
-        ("release/as_polars.py", "types = {} if lazy else dict(frame.schema)", "types = dict(frame.collect_schema())"),
+        (
+            "release/frames.py",
+            '        lazy = type(data).__name__ == "LazyFrame"\n',
+            '        lazy = type(data).__name__ == "LazyFrame"\n        _ = data.collect_schema()\n',
+        ),
         f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything[a lazy frame over a broken file]",
     ),
     one(

@@ -55,7 +55,7 @@ MUTANTS: list[Mutant] = [
         "sql-first-lock",
         27,
         "SQL may call what guesses types, on a file that is called Parquet",
-        ("source/sql.py", "    refuse_guessing(query, binding(_WHAT, _ADVICE))\n", ""),
+        ("source/sql.py", "    refuse_guessing(sql.query, binding(_WHAT, _ADVICE))\n", ""),
         f"{GUESSING}",
         f"{SQL}test_nothing_is_opened_before_the_first_lock",
     ),
