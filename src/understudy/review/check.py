@@ -68,8 +68,8 @@ def _columns(data: Any, schema: Schema) -> list[list[str]]:
         return [SqlReader(data, []).columns()]
     if isinstance(data, Mapping):
         return [[str(name) for name in data]]
-    types = getattr(data, "schema", None)
-    return [list(types.names)] if isinstance(types, pa.Schema) else []
+    arrow = isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader)
+    return [list(data.schema.names)] if arrow else []
 
 
 def _named(data: Any, schema: Schema) -> Any:
