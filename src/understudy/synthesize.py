@@ -102,9 +102,7 @@ def synthesize(
         require_reviewed(schema)
         budget = budget_of(epsilon, delta, rho)
         queries, name = workload_of(workload, schema)
-        options |= {"max_size": parse_size(max_size)} | (
-            {} if time_limit is None else {"time_limit": parse_time(time_limit)}
-        )
+        options |= _limits(max_size, time_limit)
         how = modelled(mechanism, options)
         settings = Settings("", name, options, _rows(rows), _confidence(confidence))
         target = out if isinstance(out, Output) or out is None else Output(Path(out))
@@ -172,6 +170,10 @@ def modelled(name: str, options: dict[str, Any]) -> Mechanism:
     if name == "gaussian":
         raise UserError('"gaussian" only answers queries and makes no table; use "gaussian+pgm", or "aim".')
     return make_mechanism(name, **options)
+
+
+def _limits(max_size: str | int, time_limit: str | float | None) -> dict[str, Any]:
+    return {"max_size": parse_size(max_size)} | ({} if time_limit is None else {"time_limit": parse_time(time_limit)})
 
 
 def _rows(rows: int | None) -> int | None:
