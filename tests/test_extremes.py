@@ -18,9 +18,9 @@ from understudy.mechanism import outcome
 from understudy.privacy import Budget
 from understudy.privacy.budget import DELTAS, EPSILONS, RHOS
 from understudy.report import render_report
+from understudy.request import unit_of
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.synthesize import unit_of
 
 SCHEMA = parse_schema(
     """

@@ -211,7 +211,7 @@ def test_nothing_private_is_in_any_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_no_file_is_a_pickle_and_loading_one_runs_nothing(folder: Path) -> None:
     endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
-    assert endings <= {".json", ".npy", ".parquet", ".toml", ".md"}
+    assert endings <= {".json", ".npy", ".parquet", ".toml", ".md", ".html"}
     np.save(folder / "measurements" / "values.NOT-PRIVATE.npy", np.array([print], dtype=object), allow_pickle=True)
     with pytest.raises(FormatError, match=r"values\.NOT-PRIVATE\.npy"):
         understudy.load(folder)

@@ -21,7 +21,7 @@ from understudy.cli import main
 from understudy.errors import FormatError
 from understudy.release import NOT_PRIVATE
 from understudy.report import write_evaluation, write_report
-from understudy.synthesize import Output
+from understudy.request import Output
 
 pytestmark = pytest.mark.promise(32)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -23,9 +22,9 @@ from understudy.ledger import Ledger, Run
 from understudy.mechanism import Event, Failed, Finished
 from understudy.progress import Display
 from understudy.quantities import parse_size, parse_time, show_size, show_time
+from understudy.request import Output
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.synthesize import Output
 
 
 @pytest.fixture
@@ -223,7 +222,7 @@ def test_a_failed_save_keeps_the_spend_on_record(tmp_path: Path, monkeypatch: py
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sys.modules["understudy.synthesize"], "write_into", full)
+    monkeypatch.setattr("understudy.release.storage.write_into", full)
     out = Output(tmp_path / "r", report=False)
     with pytest.raises(UserError, match="No space left") as caught:
         quick(table(50), out=out)

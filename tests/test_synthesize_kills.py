@@ -33,7 +33,7 @@ def command(folder: str, out: str, stop: str) -> None:
     from understudy.cli import main
     from understudy.source import StreamedSource
 
-    count, made = StreamedSource.count, sys.modules["understudy.synthesize"]
+    count, made = StreamedSource.count, sys.modules["understudy.release.storage"]
     write = made.write_into  # type: ignore[attr-defined]
 
     def reach(place: str) -> None:

@@ -9,10 +9,11 @@ from understudy.evaluate import Evaluation, evaluate
 from understudy.planning import Plan, plan
 from understudy.release import Answer, Release, load
 from understudy.release.making import installed_version
+from understudy.request import Output
 from understudy.review import Misfit, check_schema, draft_schema
 from understudy.schema import Schema, load_schema
 from understudy.source import Csv, Sql
-from understudy.synthesize import Output, synthesize
+from understudy.synthesize import synthesize
 from understudy.workload import Workload
 
 __version__ = installed_version()

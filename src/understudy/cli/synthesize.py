@@ -12,7 +12,7 @@ from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, ta
 from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.release import Release
-from understudy.synthesize import Output
+from understudy.request import Output
 from understudy.synthesize import synthesize as run
 
 

@@ -234,11 +234,11 @@ class Release:
             table = one.placed(table, name)
         return self._handed_out(table)
 
-    def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
-        """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
+    def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
+        """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
         from understudy.release.storage import save
 
-        return save(self, Path(folder), format=format, overwrite=overwrite)
+        return save(self, Path(folder), format=format, report=report, overwrite=overwrite)
 
     def __repr__(self) -> str:
         return as_text(self.record)

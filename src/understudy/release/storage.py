@@ -1,8 +1,7 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
-Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``
-and ``privacy-card.md``; each file of a release that is not private says so, in its text or in its name. Reports, which are
-pages about a release, are written beside these by another room.
+Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``,
+``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or in its name.
 """
 
 from __future__ import annotations
@@ -59,14 +58,19 @@ class _Index(Entry):
     measurements: list[_Measured]
 
 
-def save(release: Release, folder: Path, *, format: str, overwrite: bool = False) -> Path:
+def save(release: Release, folder: Path, *, format: str, report: bool = True, overwrite: bool = False) -> Path:
     """Write ``release`` to a folder beside ``folder``, then give it its name in one step."""
-    if format not in ("csv", "parquet"):
-        raise UserError(f'There is no table format "{format}"; choose csv or parquet.')
+    require_format(format)
     refuse_existing(folder, overwrite)
     with staged(folder) as draft:
-        write_into(release, draft, format)
+        write_into(release, draft, format, report)
     return folder
+
+
+def require_format(format: str) -> None:
+    """Refuse a format of the table that there is not."""
+    if format not in ("csv", "parquet"):
+        raise UserError(f'There is no table format "{format}"; choose csv or parquet.')
 
 
 def refuse_existing(folder: Path, overwrite: bool) -> None:
@@ -79,8 +83,8 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
         raise UserError(f"{folder} is not a release, so it is not overwritten. Name another folder.")
 
 
-def write_into(release: Release, folder: Path, format: str) -> None:
-    """Write every file of ``release`` into an existing folder."""
+def write_into(release: Release, folder: Path, format: str, report: bool) -> None:
+    """Write every file of ``release`` into an existing folder; the report last, since it is a page about the others."""
     write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
@@ -88,6 +92,10 @@ def write_into(release: Release, folder: Path, format: str) -> None:
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
     text = json.dumps(release.record.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
+    if report:
+        from understudy.report import write_report  # the room below, which reads releases; needed by none but this
+
+        write_report(release, folder / "report.html")
 
 
 def require_room(folder: Path, values: int) -> None:

@@ -296,8 +296,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            'Settings("", name, options, _rows(rows), ',
-            'Settings("", name, options, _rows(len(data) if rows is None and hasattr(data, "__len__") else rows), ',
+            "            rows=rows,\n",
+            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
@@ -392,7 +392,7 @@ MUTANTS = [
         "rows-kept",
         (25, 26),
         "a release that keeps the table to draw from it again",
-        ("synthesize.py", "        return saved\n", '        return saved\n    setattr(Release, "_kept", data)\n'),
+        ("synthesize.py", "        convert = like(", '        setattr(Release, "_kept", data)\n        convert = like('),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
     one(
