@@ -24,7 +24,8 @@ from understudy.release import NOT_PRIVATE, Record, Release, json_schema
 from understudy.release import storage as storage_module
 from understudy.release.record import Amount
 from understudy.release.toml import schema_toml
-from understudy.schema import parse_schema
+from understudy.schema import Schema, parse_schema
+from understudy.uncertainty import bounds
 
 CANARY = "CANARY-7f3e"
 ODD_ROWS = 4177
@@ -316,3 +317,26 @@ def test_a_sum_of_thousands_of_digits_is_saved_exactly(tmp_path: Path) -> None:
     assert Amount.model_validate_json(amount.model_dump_json()).fraction == spent
     with pytest.raises(ValueError, match="digits"):
         str(spent)
+
+
+def test_a_release_bounds_what_it_did_not_list_by_its_own_evidence(release: Release) -> None:
+    """Without the rounds' models: what measurements and distances say is the same as for the run itself."""
+    asked = release.evidence
+    assert (asked.workload.closure, asked.rho, asked.rounds) == (release.workload.closure, release.rho, ())
+    again = bounds(asked, confidence=release.record.confidence)
+    listed = {r: b for r, b in release.model_bounds.items() if b.round is None}
+    assert listed
+    assert {r: again[r] for r in listed} == listed
+
+
+@pytest.mark.parametrize("kind", ["codes", "frame"])
+def test_codes_that_were_drawn_are_not_read_off_the_values_again(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = schema().encode(table(50)) if kind == "codes" else table(50)
+    made = quick(data)
+    read_again = schema().encode(made.arrow)
+    monkeypatch.setattr(Schema, "encode", None)
+    assert (made.codes == read_again).all()
+    assert made.table_marginal("sex").sum() == pytest.approx(made.model.total)
+    if kind == "codes":
+        assert (made.table == read_again).all()
+        assert (made.sample(5, {"sex": "F"})[:, 2] == schema()["sex"].labels.index("F")).all()

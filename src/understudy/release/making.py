@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Budget
+from understudy.release.frames import Convert, to_arrow
 from understudy.release.record import (
     NOT_PRIVATE,
     Amount,
@@ -33,8 +33,9 @@ from understudy.release.record import (
     WorkloadRecord,
 )
 from understudy.release.release import Release
+from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 from understudy.workload import Workload
 
 DEFAULT_DELTA = 1e-9
@@ -59,7 +60,7 @@ def make_release(
     settings: Settings,
     *,
     rng: np.random.Generator,
-    convert: Callable[[pa.Table], Any] | None = None,
+    convert: Convert = to_arrow,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
     codes = outcome.draw(rng, settings.rows)
@@ -84,9 +85,8 @@ def make_release(
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
-    table = schema.decode(codes, rng)
-    release = Release(record, schema, model, outcome.measurements, table)
-    return release if convert is None else Release(record, schema, model, outcome.measurements, table, convert)
+    table = SyntheticTable.of_codes(schema, codes, rng)
+    return Release(record, schema, model, outcome.measurements, table, convert)
 
 
 def installed_version() -> str:
@@ -161,8 +161,9 @@ def _round(r: Round) -> RoundRecord:
 
 
 def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundRecord]:
-    for_table = bounds(outcome, table, confidence=confidence)
-    for_model = bounds(outcome, confidence=confidence)
+    evidence = Evidence.of(outcome)
+    for_table = bounds(evidence, table, confidence=confidence)
+    for_model = bounds(evidence, confidence=confidence)
     return [
         BoundRecord(
             columns=list(clique),

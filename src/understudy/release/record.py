@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.privacy.amounts import PATTERN, amount_text, parse_amount
-from understudy.privacy.cost import float_above
+from understudy.privacy.cost import float_above, selection_cost
 
 FORMAT, VERSION = "understudy-release", 1
 NOT_PRIVATE = "NOT PRIVATE: made with a seeded generator, for research. Whoever knows the seed can remove the noise."
@@ -124,6 +124,16 @@ class RoundRecord(Entry):
     annealed: bool = Field(description="Whether the next round got less noise.")
     final: bool = Field(description="Whether this round used up the budget.")
     size: Size = Field(description="Bytes of the model's junction tree after the round.")
+
+    @property
+    def choosing(self) -> float:
+        """What the private choice cost, in rho."""
+        return float(selection_cost(self.epsilon))
+
+    @property
+    def measuring(self) -> float:
+        """What the measurement cost, in rho."""
+        return float(self.rho.fraction) - self.choosing
 
 
 class BoundRecord(Entry):

@@ -28,6 +28,7 @@ from understudy.model import load_model, save_model
 from understudy.privacy import Measurement
 from understudy.release.marks import marked_path
 from understudy.release.record import FORMAT, VERSION, Amount, Entry, Finite, Record
+from understudy.release.synthetic import SyntheticTable
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
@@ -175,7 +176,7 @@ def load(folder: str | Path) -> Release:
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
     measurements = _read_measurements(folder / "measurements", schema.domain, record.private)
-    return Release(record, schema, model, measurements, _table(folder, schema, record.private))
+    return Release(record, schema, model, measurements, SyntheticTable(schema, _table(folder, schema, record.private)))
 
 
 def _record(path: Path) -> Record:

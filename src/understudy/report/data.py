@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.privacy import selection_cost
 from understudy.release import Release, RoundRecord
 from understudy.release.promise import assumptions, sentences
 from understudy.schema import Column
@@ -53,22 +52,6 @@ class ColumnView:
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
     """Half the width of the band before it is cut off at 0; None where nothing was measured."""
-
-
-@dataclass(frozen=True)
-class RoundView:
-    """One round and what it cost, in rho."""
-
-    index: int
-    clique: Clique
-    candidates: int
-    choosing: float
-    measuring: float
-    sigma: float
-    cells: int
-    change: float
-    annealed: bool
-    size: int
 
 
 @dataclass(frozen=True)
@@ -122,7 +105,7 @@ class ReportData:
     workload: str
     queries: int
     columns: tuple[ColumnView, ...]
-    rounds: tuple[RoundView, ...]
+    rounds: tuple[RoundRecord, ...]
     measured: tuple[tuple[Clique, float], ...]
     """Each measured marginal with the standard deviation of its noise."""
     edges: tuple[Edge, ...]
@@ -139,7 +122,6 @@ class ReportData:
 def report_data(release: Release) -> ReportData:
     """Read off a release what its report shows."""
     record, table = release.record, release.schema.table
-    rounds = tuple(_round(r) for r in release.rounds)
     known = {clique: _bound(release, clique) for clique in release.bounds}
     workload = [known[c] for c in release.workload.cliques if c in known]
     checking = record.check.rho.fraction if record.check else Fraction(0)
@@ -168,7 +150,7 @@ def report_data(release: Release) -> ReportData:
         workload=record.workload.name,
         queries=len(release.workload.cliques),
         columns=tuple(column_view(release, column) for column in release.schema.columns),
-        rounds=rounds,
+        rounds=release.rounds,
         measured=tuple((m.clique, m.sigma) for m in release.measurements),
         edges=tuple(_edges(release)),
         model_size=record.model.size,
@@ -176,22 +158,6 @@ def report_data(release: Release) -> ReportData:
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
         without_bound=sum(c not in known for c in release.workload.cliques),
         zeros=len(release.schema.zeros),
-    )
-
-
-def _round(record: RoundRecord) -> RoundView:
-    choosing = float(selection_cost(record.epsilon))
-    return RoundView(
-        index=record.index,
-        clique=tuple(record.chosen),
-        candidates=record.candidates,
-        choosing=choosing,
-        measuring=float(record.rho.fraction) - choosing,
-        sigma=record.sigma,
-        cells=record.cells,
-        change=record.change,
-        annealed=record.annealed,
-        size=record.size,
     )
 
 

@@ -88,7 +88,7 @@ MUTANTS = [
         34,
         "the attributes of the private frame in the synthetic one",
         [
-            ("release/frames.py", "        return lambda table: to_pandas(table, schema)\n", "        return kept\n"),
+            ("release/frames.py", "        return lambda made: to_pandas(made.arrow, schema)\n", "        return kept\n"),
             (
                 "release/frames.py",
                 "        from understudy.release.as_pandas import to_pandas\n",
@@ -108,8 +108,8 @@ MUTANTS = [
         "the name of the private frame's index in the synthetic one",
         (
             "release/frames.py",
-            "        return lambda table: to_pandas(table, schema)\n",
-            "        return lambda table: to_pandas(table, schema).rename_axis(data.index.name)\n",
+            "        return lambda made: to_pandas(made.arrow, schema)\n",
+            "        return lambda made: to_pandas(made.arrow, schema).rename_axis(data.index.name)\n",
         ),
         f"{FRAMES}[pandas_frame]",
     ),
