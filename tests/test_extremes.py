@@ -143,7 +143,7 @@ def test_noise_does_not_decide_how_much_memory_a_table_takes(monkeypatch: pytest
     monkeypatch.setattr(outcome, "MOST_ROWS", 50)
     release = made("independent", epsilon=1.0, seed=1, rows=None)
     assert len(release.codes) == 50
-    assert release.weight == pytest.approx(release.record.table.total / 50)
+    assert release.weight == pytest.approx(release.manifest.table.total / 50)
 
 
 @pytest.mark.promise(17)

@@ -51,7 +51,7 @@ def test_every_option_of_a_mechanism_is_taken(name: str) -> None:
 def test_a_run_refuses_what_its_mechanism_has_no_use_for(option: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=f'"independent" has no option "{next(iter(option))}"'):
         quick(table(20), **option)
-    assert quick(table(20), max_size="1MB").record.mechanism.options == {"max_size": 2**20}
+    assert quick(table(20), max_size="1MB").manifest.mechanism.options == {"max_size": 2**20}
 
 
 def test_the_command_says_it_before_it_reads(tmp_path: Path) -> None:

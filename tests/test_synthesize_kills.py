@@ -116,8 +116,8 @@ def killed(child: multiprocessing.process.BaseProcess, out: Path) -> str:
     if out.exists():
         assert {path.name for path in out.iterdir()} == COMPLETE
         release = understudy.load(out)
-        assert release.record.table.rows == release.arrow.num_rows
-        assert [run.name for run in runs] in ([], [release.record.run])
+        assert release.manifest.table.rows == release.arrow.num_rows
+        assert [run.name for run in runs] in ([], [release.manifest.run])
         return "whole"
     if not was_read:
         return "unread"

@@ -153,8 +153,8 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     seconds = monotonic() - began
     real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
     error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
-    record = release.record
-    return Rehearsal(len(codes), seconds, len(record.rounds), record.model.size, error, record.mechanism.ended)
+    manifest = release.manifest
+    return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
 
 
 def _reviewed(schema: Schema) -> Schema:

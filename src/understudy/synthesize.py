@@ -22,7 +22,7 @@ from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
 from understudy.release.frames import Convert, like
-from understudy.release.record import LedgerRecord
+from understudy.release.manifest import LedgerReference
 from understudy.release.storage import refuse_existing, require_room
 from understudy.request import Output, Queries, Request, UnitName, output_of, place_of, schema_of
 from understudy.schema import Schema, require_reviewed
@@ -119,7 +119,7 @@ def _opened(run: Spending, data: Any, asked: Request, place: Place, *, resume: b
 def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert: Convert) -> Release:
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
-    counted = None if run.head is None else LedgerRecord(dataset=place.dataset, head=run.head)
+    counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
     settings = replace(asked.settings, run=run.run, ledger=counted)
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 
@@ -138,4 +138,4 @@ def _saved_already(place: Place, facts: Mapping[str, Any], target: Output) -> Re
     if not (target.folder / "release.json").is_file():
         return None
     release = load(target.folder)
-    return release if place.settle_saved(release.record.run, facts) else None
+    return release if place.settle_saved(release.manifest.run, facts) else None

@@ -86,17 +86,17 @@ def synthesize(
 
 def summary(release: Release, folder: Path) -> dict[str, Any]:
     """Return what a machine needs to know of a new release."""
-    record = release.record
+    manifest = release.manifest
     return {
         "folder": str(folder),
         "files": sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()),
-        "private": record.private,
-        "notice": record.notice,
-        "run": record.run,
-        "privacy": record.privacy.model_dump(mode="json"),
-        "rows": record.table.rows,
-        "rounds": len(record.rounds),
-        "model_size": record.model.size,
+        "private": manifest.private,
+        "notice": manifest.notice,
+        "run": manifest.run,
+        "privacy": manifest.privacy.model_dump(mode="json"),
+        "rows": manifest.table.rows,
+        "rounds": len(manifest.rounds),
+        "model_size": manifest.model.size,
     }
 
 

@@ -1,4 +1,4 @@
-"""From a finished run to a release: draw the table, bound its error, write the record. Post-processing: public."""
+"""From a finished run to a release: draw the table, bound its error, write the manifest. Post-processing: public."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Budget
 from understudy.release.frames import Convert, to_arrow
-from understudy.release.record import (
+from understudy.release.manifest import (
     NOT_PRIVATE,
     Amount,
-    BoundRecord,
-    ChargeRecord,
-    CheckRecord,
-    DistanceRecord,
-    LedgerRecord,
-    MechanismRecord,
-    ModelRecord,
-    PrivacyRecord,
-    QueryRecord,
-    Record,
-    RoundRecord,
-    TableRecord,
-    WorkloadRecord,
+    BoundEntry,
+    ChargeEntry,
+    CheckEntry,
+    DistanceEntry,
+    LedgerReference,
+    Manifest,
+    MechanismEntry,
+    ModelEntry,
+    PrivacyEntry,
+    QueryEntry,
+    RoundEntry,
+    TableEntry,
+    WorkloadEntry,
 )
 from understudy.release.release import Release
 from understudy.release.synthetic import SyntheticTable
@@ -50,7 +50,7 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
     confidence: float = 0.95
-    ledger: LedgerRecord | None = None
+    ledger: LedgerReference | None = None
 
 
 def make_release(
@@ -67,7 +67,7 @@ def make_release(
     model, rows = outcome.model, len(codes)
     assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
-    record = Record(
+    manifest = Manifest(
         understudy=installed_version(),
         run=settings.run,
         private=outcome.private,
@@ -75,10 +75,10 @@ def make_release(
         mechanism=_mechanism(outcome, settings),
         privacy=_privacy(outcome, budget),
         workload=_workload(outcome.workload, settings.workload),
-        table=TableRecord(rows=rows, total=float(model.total), weight=weight),
+        table=TableEntry(rows=rows, total=float(model.total), weight=weight),
         model=_model(model, outcome),
         rounds=[_round(r) for r in outcome.rounds],
-        charges=[ChargeRecord(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
+        charges=[ChargeEntry(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
         check=_check(outcome),
@@ -86,7 +86,7 @@ def make_release(
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     table = SyntheticTable.of_codes(schema, codes, rng)
-    return Release(record, schema, model, outcome.measurements, table, convert)
+    return Release(manifest, schema, model, outcome.measurements, table, convert)
 
 
 def installed_version() -> str:
@@ -108,8 +108,8 @@ class _Weighted:
         return [np.asarray(counts * self.weight, np.float64) for counts in self.table.marginals(cliques)]
 
 
-def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:
-    return MechanismRecord(
+def _mechanism(outcome: Outcome, settings: Settings) -> MechanismEntry:
+    return MechanismEntry(
         name=outcome.mechanism,
         options=dict(settings.options),
         ended=outcome.ended,
@@ -117,9 +117,9 @@ def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:
     )
 
 
-def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
+def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
     delta = DEFAULT_DELTA if budget.delta is None else budget.delta
-    return PrivacyRecord(
+    return PrivacyEntry(
         epsilon=budget.epsilon_at(delta),
         delta=delta,
         rho=Amount.of(budget.rho),
@@ -128,21 +128,21 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
     )
 
 
-def _workload(workload: Workload, name: str) -> WorkloadRecord:
+def _workload(workload: Workload, name: str) -> WorkloadEntry:
     listed = [
-        QueryRecord(attributes=list(clique), weight=cost)
+        QueryEntry(attributes=list(clique), weight=cost)
         for clique, cost in zip(workload.cliques, workload.costs, strict=True)
     ]
-    return WorkloadRecord(name=name, queries=workload.queries, marginals=listed)
+    return WorkloadEntry(name=name, queries=workload.queries, marginals=listed)
 
 
-def _model(model: Model, outcome: Outcome) -> ModelRecord:
+def _model(model: Model, outcome: Outcome) -> ModelEntry:
     cliques = [list(clique) for clique in model.cliques]
-    return ModelRecord(size=model.size, cliques=cliques, measured=len(outcome.measurements))
+    return ModelEntry(size=model.size, cliques=cliques, measured=len(outcome.measurements))
 
 
-def _round(r: Round) -> RoundRecord:
-    return RoundRecord(
+def _round(r: Round) -> RoundEntry:
+    return RoundEntry(
         index=r.index,
         chosen=list(r.clique),
         candidates=len(r.candidates),
@@ -160,12 +160,12 @@ def _round(r: Round) -> RoundRecord:
     )
 
 
-def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundRecord]:
+def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundEntry]:
     evidence = Evidence.of(outcome)
     for_table = bounds(evidence, table, confidence=confidence)
     for_model = bounds(evidence, confidence=confidence)
     return [
-        BoundRecord(
+        BoundEntry(
             columns=list(clique),
             kind=b.kind,
             table=b.value,
@@ -177,9 +177,9 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[Bound
     ]
 
 
-def _check(outcome: Outcome) -> CheckRecord | None:
+def _check(outcome: Outcome) -> CheckEntry | None:
     if outcome.check is None:
         return None
     pairs = zip(outcome.check.cliques, outcome.check.values, strict=True)
-    found = [DistanceRecord(columns=list(clique), distance=int(value)) for clique, value in pairs]
-    return CheckRecord(sigma=outcome.check.sigma, rho=Amount.of(outcome.check.rho), marginals=found)
+    found = [DistanceEntry(columns=list(clique), distance=int(value)) for clique, value in pairs]
+    return CheckEntry(sigma=outcome.check.sigma, rho=Amount.of(outcome.check.rho), marginals=found)

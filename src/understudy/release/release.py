@@ -26,8 +26,8 @@ from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
 from understudy.release.frames import Convert, to_arrow
+from understudy.release.manifest import NOT_PRIVATE, Manifest, RoundEntry
 from understudy.release.marks import carries_mark
-from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
 from understudy.release.show import as_html, as_text
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
@@ -39,9 +39,9 @@ TableFormat = Literal["csv", "parquet"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A synthetic table with everything that may be known about it. ``record`` is what ``release.json`` says."""
+    """A synthetic table with everything that may be known about it. ``manifest`` is what ``release.json`` says."""
 
-    record: Record
+    manifest: Manifest
     schema: Schema
     model: Model
     measurements: tuple[Measurement, ...]
@@ -72,49 +72,54 @@ class Release:
         return made
 
     @property
+    def record(self) -> Manifest:
+        """The former name of ``manifest``."""
+        return self.manifest
+
+    @property
     def private(self) -> bool:
         """Whether the promise holds: False for a seeded research run."""
-        return self.record.private
+        return self.manifest.private
 
     @property
     def notice(self) -> str:
         """Empty, or why this is not private."""
-        return self.record.notice if self.private else self.record.notice or NOT_PRIVATE
+        return self.manifest.notice if self.private else self.manifest.notice or NOT_PRIVATE
 
     @property
     def epsilon(self) -> float:
         """Of the promise, with ``delta``."""
-        return self.record.privacy.epsilon
+        return self.manifest.privacy.epsilon
 
     @property
     def delta(self) -> float:
         """Of the promise, with ``epsilon``."""
-        return self.record.privacy.delta
+        return self.manifest.privacy.delta
 
     @property
     def rho(self) -> Fraction:
         """The budget in zCDP, exactly."""
-        return self.record.privacy.rho.fraction
+        return self.manifest.privacy.rho.fraction
 
     @property
     def spent(self) -> Fraction:
         """What the run spent, exactly."""
-        return self.record.privacy.spent.fraction
+        return self.manifest.privacy.spent.fraction
 
     @property
     def spend(self) -> tuple[Charge, ...]:
         """Every charge, in order."""
-        return tuple(Charge(charge.rho.fraction, charge.purpose) for charge in self.record.charges)
+        return tuple(Charge(charge.rho.fraction, charge.purpose) for charge in self.manifest.charges)
 
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit(self.record.privacy.unit)
+        return Unit(self.manifest.privacy.unit)
 
     @property
-    def rounds(self) -> tuple[RoundRecord, ...]:
+    def rounds(self) -> tuple[RoundEntry, ...]:
         """Every round: what was chosen, with how much noise, at what cost."""
-        return tuple(self.record.rounds)
+        return tuple(self.manifest.rounds)
 
     @property
     def domain(self) -> Domain:
@@ -124,12 +129,12 @@ class Release:
     @property
     def weight(self) -> float:
         """How many rows of the private table one synthetic row stands for (about 1, unless rows were asked for)."""
-        return self.record.table.weight
+        return self.manifest.table.weight
 
     @cached_property
     def workload(self) -> Workload:
         """The marginals that the table should preserve."""
-        named = self.record.workload
+        named = self.manifest.workload
         cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
         return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
 
@@ -144,10 +149,10 @@ class Release:
 
         Every synthetic row counts as ``weight`` rows.
         """
-        confidence = self.record.confidence
+        confidence = self.manifest.confidence
         return {
             clique: Bound(clique, b.kind, b.table, confidence, b.round, b.checked)
-            for b in self.record.bounds
+            for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
 
@@ -157,14 +162,14 @@ class Release:
         known = self.bounds
         return {
             clique: Bound(clique, b.kind, b.model, known[clique].confidence, b.round, b.checked)
-            for b in self.record.bounds
+            for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
 
     @cached_property
     def card(self) -> str:
         """The privacy card: what was promised, to whom, under which assumptions (Markdown)."""
-        return privacy_card(self.record, self.schema)
+        return privacy_card(self.manifest, self.schema)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -175,7 +180,7 @@ class Release:
     @property
     def check(self) -> Check | None:
         """How far the model turned out to be from the private table, with noise; None where no budget was kept for that."""
-        found = self.record.check
+        found = self.manifest.check
         if found is None:
             return None
         cliques = tuple(self.domain.clique(m.columns) for m in found.marginals)
@@ -197,7 +202,7 @@ class Release:
             raise UserError('Name at least one column, such as release.marginal("age").')
         clique = self.domain.clique(columns)
         bound = self.model_bounds.get(clique) or bounds(
-            self.evidence, confidence=self.record.confidence, cliques=[clique]
+            self.evidence, confidence=self.manifest.confidence, cliques=[clique]
         ).get(clique)
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
@@ -227,10 +232,10 @@ class Release:
         return save(self, Path(folder), format=format, report=report, overwrite=overwrite)
 
     def __repr__(self) -> str:
-        return as_text(self.record)
+        return as_text(self.manifest)
 
     def _repr_html_(self) -> str:
-        return as_html(self.record, self.arrow.slice(0, 5))
+        return as_html(self.manifest, self.arrow.slice(0, 5))
 
 
 def _whole(rows: int) -> int:

@@ -26,8 +26,8 @@ from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
 from understudy.model import load_model, save_model
 from understudy.privacy import Measurement
+from understudy.release.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
 from understudy.release.marks import marked_path
-from understudy.release.record import FORMAT, VERSION, Amount, Entry, Finite, Record
 from understudy.release.synthetic import SyntheticTable
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
@@ -91,7 +91,7 @@ def write_into(release: Release, folder: Path, format: str, report: bool) -> Non
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
-    text = json.dumps(release.record.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(release.manifest.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
     if report:
         from understudy.report import write_report  # the room below, which reads releases; needed by none but this
@@ -170,31 +170,31 @@ def load(folder: str | Path) -> Release:
     from understudy.release.release import Release
 
     folder = Path(folder)
-    record = _record(folder / "release.json")
-    schema = _schema(record)
+    manifest = _manifest(folder / "release.json")
+    schema = _schema(manifest)
     model = load_model(folder / "model")
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
-    measurements = _read_measurements(folder / "measurements", schema.domain, record.private)
-    return Release(record, schema, model, measurements, SyntheticTable(schema, _table(folder, schema, record.private)))
+    measurements = _read_measurements(folder / "measurements", schema.domain, manifest.private)
+    return Release(manifest, schema, model, measurements, SyntheticTable(schema, _table(folder, schema, manifest.private)))
 
 
-def _record(path: Path) -> Record:
+def _manifest(path: Path) -> Manifest:
     document = _json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f"{path} is not a release of Understudy.")
     found = document.get("version")
     if isinstance(found, int) and found > VERSION:
         raise FormatError(f"{path} has format version {found}; this software reads up to {VERSION}: upgrade it.")
-    record = _validated(Record, document, path)
-    if sum(c.rho.fraction for c in record.charges) != record.privacy.spent.fraction:
+    manifest = _validated(Manifest, document, path)
+    if sum(c.rho.fraction for c in manifest.charges) != manifest.privacy.spent.fraction:
         raise FormatError(f"{path} is damaged: its charges do not add up to what it says was spent.")
-    return record
+    return manifest
 
 
-def _schema(record: Record) -> Schema:
+def _schema(manifest: Manifest) -> Schema:
     try:
-        return parse_schema(json.dumps(record.declaration), source="The release's schema", form="json")
+        return parse_schema(json.dumps(manifest.declaration), source="The release's schema", form="json")
     except SchemaError as problem:
         raise FormatError(f"The release is damaged: {str(problem).splitlines()[0]}") from None
 
