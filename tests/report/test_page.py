@@ -209,6 +209,13 @@ def test_forty_columns_stay_small(wide: Release) -> None:
     assert len(page.encode()) < 2_000_000
 
 
+@pytest.mark.parametrize("which", ["people", "wide"])
+def test_bounds_that_rest_on_declared_zeros_say_so(which: str, request: pytest.FixtureRequest) -> None:
+    release = request.getfixturevalue(which)
+    said = "if no record of the private table is one declared impossible; each that is may add 2."
+    assert (said in render_report(release)) == bool(release.schema.zeros) == (which == "people")
+
+
 def test_unrelated_columns_are_called_so() -> None:
     page = render_report(make(*codes({"a": 3, "b": 4}), name="independent"))
     sound(page)

@@ -95,7 +95,7 @@ MUTANTS: list[Mutant] = [
         "half-the-radius",
         37,
         "a radius for half the noise that there is",
-        (TAILS, "return float(np.min((exponent - log(beta)) / t))", "return float(np.min((exponent - log(beta)) / t)) / 2"),
+        (TAILS, "(exponent - log(beta)) * unit / _U", "(exponent - log(beta)) * unit / _U / 2"),
         f"{RADII}test_l1_radius_holds",
     ),
     one(
