@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import UserError
+from understudy.mechanism import AimConfig
 from understudy.mechanism.memory import peak_memory
 from understudy.mechanism.schedule import first_step
 from understudy.metrics import workload_error
@@ -112,6 +113,7 @@ def plan(
 def _arithmetic(asked: Request, rows: int) -> Plan:
     """Return what follows from the settings alone."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
+    assert isinstance(config, AimConfig)  # plans are for AIM
     most_rounds = config.rounds_for(len(schema.domain))
     sigma = sigma_for(first_step((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
     return Plan(

@@ -18,7 +18,7 @@ import numpy as np
 from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
-from understudy.mechanism import Mechanism
+from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
@@ -163,8 +163,9 @@ def unit_of(unit: UnitName | Unit | str) -> Unit:
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:
     """Return the mechanism; one that makes no model cannot make a table."""
-    if name == "gaussian":
-        raise UserError('"gaussian" only answers queries and makes no table; use "gaussian+pgm", or "aim".')
+    if not kind_of(name).modelled:
+        others = ", ".join(f'"{other}"' for other, kind in MECHANISMS.items() if kind.modelled)
+        raise UserError(f'"{name}" only answers queries and makes no table; use one of {others}.')
     return make_mechanism(name, **options)
 
 

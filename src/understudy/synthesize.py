@@ -130,7 +130,7 @@ def _require_room(asked: Request, target: Output | None) -> None:
     if target is not None:
         refuse_existing(target.folder, target.overwrite)
         require_room(target.folder, (asked.rows or 0) * len(asked.schema.columns))
-    expected, max_size = asked.mechanism.expects(asked.workload), asked.mechanism.config.max_size
+    expected, max_size = asked.mechanism.expects(asked.workload), asked.mechanism.max_size
     require_memory(peak_memory(asked.schema.domain, expected, max_size, asked.rows))
 
 

@@ -78,7 +78,7 @@ def test_names_and_values_are_escaped(wrong_names: Release) -> None:
 
 def test_control_characters_do_not_reach_the_page(seeded: Release) -> None:
     notice = seeded.manifest.model_copy(update={"notice": "a\x00b\ud800c\x85"})
-    assert "A\ufffdb\ufffdc\ufffd" in render_report(replace(seeded, record=notice))
+    assert "A\ufffdb\ufffdc\ufffd" in render_report(replace(seeded, manifest=notice))
 
 
 def test_the_same_release_gives_the_same_page(seeded: Release, tmp_path: Path) -> None:

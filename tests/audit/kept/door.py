@@ -341,9 +341,9 @@ MUTANTS = [
         "synthetic columns in whatever type the private frame has",
         (
             "release/frames.py",
-            "        return lambda table: to_pandas(table, schema)\n",
+            "        return lambda made: to_pandas(made.arrow, schema)\n",
             "        kept = {name: dtype for name, dtype in data.dtypes.items() if name in schema.domain}\n"
-            "        return lambda table: to_pandas(table, schema).astype(kept)\n",
+            "        return lambda made: to_pandas(made.arrow, schema).astype(kept)\n",
         ),
         f"{RELEASES}test_one_odd_value_does_not_change_the_type_of_a_column",
     ),
