@@ -21,7 +21,7 @@ from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
-from understudy.release.frames import Convert, like
+from understudy.release.frames import Convert, converter_for
 from understudy.release.manifest import LedgerReference
 from understudy.release.storage import refuse_existing, require_room
 from understudy.request import Output, Queries, Request, UnitName, output_of, place_of, schema_of
@@ -94,7 +94,7 @@ def synthesize(
         if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
             return saved
         _require_room(asked, target)
-        convert = like(data, declared)
+        convert = converter_for(data, declared)
         door = _opened(run, data, asked, place, resume=resume)
         del data  # nothing below can reach the rows but through the door
         with shown(progress) as tell:

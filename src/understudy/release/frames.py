@@ -18,7 +18,7 @@ from understudy.schema import Schema
 Convert = Callable[[SyntheticTable], Any]
 
 
-def like(data: Any, schema: Schema) -> Convert:
+def converter_for(data: Any, schema: Schema) -> Convert:
     """Return what turns synthetic rows of ``schema`` into the kind of table that ``data`` is."""
     if isinstance(data, np.ndarray):
         return _to_record_array if data.dtype.names is not None else lambda made: made.codes.astype(np.int64)

@@ -392,7 +392,11 @@ MUTANTS = [
         "rows-kept",
         (25, 26),
         "a release that keeps the table to draw from it again",
-        ("synthesize.py", "        convert = like(", '        setattr(Release, "_kept", data)\n        convert = like('),
+        (
+            "synthesize.py",
+            "        convert = converter_for(",
+            '        setattr(Release, "_kept", data)\n        convert = converter_for(',
+        ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
     one(
