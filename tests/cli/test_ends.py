@@ -31,7 +31,7 @@ from understudy.cli import main, synthesize as _
 from understudy.ledger import Ledger, RunLog
 from understudy.mechanism import session
 from understudy.source import StreamedSource
-whole, command = sys.modules["understudy.synthesize"], sys.modules["understudy.cli.synthesize"]
+whole, storage, command = (sys.modules[f"understudy.{name}"] for name in ("synthesize", "release.storage", "cli.synthesize"))
 
 def before(owner, name, what):
     real = getattr(owner, name)
@@ -64,7 +64,7 @@ MOMENTS = {
     "while reading": 'StreamedSource, "count"',
     "while fitting": 'session, "fit"',
     "while an answer is put on record": 'RunLog, "commit"',
-    "while saving": 'whole, "write_into"',
+    "while saving": 'storage, "write_into"',
     "while settling": 'RunLog, "finish"',
     "while printing": 'command, "contents"',
 }

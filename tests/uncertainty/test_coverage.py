@@ -108,7 +108,7 @@ def judged(run: Run, seen: Counter[str]) -> dict[str, dict[Clique, bool]]:
     found = {}
     for name, synthetic in (("model", run.outcome.model), ("noisy counts", Nearest(run.outcome))):
         assert synthetic is not None
-        made = bounds(run.outcome, synthetic)
+        made = bounds(run.evidence, synthetic)
         theirs = dict(zip(made, synthetic.marginals(list(made)), strict=True))
         found[name] = {r: float(np.abs(theirs[r] - run.truth[r]).sum()) > b.value for r, b in made.items()}
         seen.update("check" if b.checked else "measurement" if b.round is None else "round" for b in made.values())
