@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
-from understudy.model import Forbidden, Model, settling
+from understudy.domain import Clique, Domain, Zeros
+from understudy.model import Model, settling
 from understudy.workload import Workload
 
 from .small import counts, models, subsets
@@ -21,7 +21,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Forbidden, ...] = ()) -> Model:
+def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Zeros, ...] = ()) -> Model:
     """Neighbours depend on each other, so most triples are not inside a clique."""
     domain = Domain(tuple(f"x{i}" for i in range(attributes)), (size,) * attributes)
     draw = rng(1)
@@ -77,7 +77,7 @@ def test_a_wall_that_no_marginal_shows_is_kept() -> None:
     """Of four attributes together half is forbidden; settling on pairs alone would walk into it."""
     draw = rng(3)
     wall = np.argwhere(draw.random((5, 5, 5, 5)) < 0.5)
-    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
+    model = chained(zeros=(Zeros(("x0", "x2", "x3", "x5"), wall),))
     near = everything(model.domain, 2)
     codes = model.generate(3000, rng(4), near=near)
     assert (codes != model.generate(3000, rng(4))).any()
@@ -87,7 +87,7 @@ def test_a_wall_that_no_marginal_shows_is_kept() -> None:
 def test_without_walls_it_would_be_walked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail."""
     wall = np.argwhere(rng(3).random((5, 5, 5, 5)) < 0.5)
-    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
+    model = chained(zeros=(Zeros(("x0", "x2", "x3", "x5"), wall),))
     monkeypatch.setattr(settling, "FORBIDDEN", np.float32(0))
     codes = model.generate(3000, rng(4), near=everything(model.domain, 2))
     assert counts(model.domain, codes, ("x0", "x2", "x3", "x5"))[tuple(wall.T)].sum() > 0

@@ -22,7 +22,7 @@ from understudy.mechanism.events import (
 from understudy.mechanism.gaussian import Gaussian
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mwem import mwem
-from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.registry import MECHANISMS, mechanism
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
     "RoundStarted",
     "RunStarted",
     "Selected",
-    "ZeroCells",
     "mechanism",
     "mwem",
 ]

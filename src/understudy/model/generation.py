@@ -13,7 +13,7 @@ first one add up, at worst; ``rounding_distance`` states that bound, and a bound
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Literal
@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InternalError, SchemaError, UserError
-from understudy.model.contraction import Plan
-from understudy.model.inference import Beliefs, Network
+from understudy.model.contraction import Family, families
+from understudy.model.engine import Calibrated, Factors
+from understudy.model.network import Network
 
 if TYPE_CHECKING:
     from understudy.model.model import Model
@@ -39,15 +40,6 @@ SHUFFLED = 1 << 16
 
 
 @dataclass(frozen=True)
-class Family:
-    """An attribute with its parents (positions in the domain), and the plan's tables that tell p(a | parents)."""
-
-    attribute: int
-    parents: tuple[int, ...]
-    nodes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Distance:
     """How far the counts of generated rows may be from the model's (scaled to as many rows), in L1."""
 
@@ -57,19 +49,9 @@ class Distance:
     """On average over draws, not more than this."""
 
 
-def families(plan: Plan) -> list[Family]:
-    """Return each attribute with its parents, in the order of generation."""
-    found = []
-    for step in reversed(plan.steps):
-        nodes = (step.left,) if step.right < 0 else (step.left, step.right)
-        gone = {a for node in nodes for a in plan.scopes[node]} - set(plan.scopes[step.out])
-        if len(gone) > 1:
-            raise InternalError("A contraction sums out several attributes at once; generation expects one.")
-        found += [Family(a, tuple(plan.scopes[step.out]), nodes) for a in gone]
-    return found
-
-
-def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Generator, *, method: Method = "round") -> Column:
+def generate(
+    network: Network, calibrated: Calibrated, rows: int, rng: np.random.Generator, *, method: Method = "round"
+) -> Column:
     """Return ``rows`` records as codes: rows × attributes in domain order, each column contiguous."""
     if method not in ("round", "sample"):
         raise UserError(f'There is no method "{method}"; use "round" or "sample".')
@@ -79,7 +61,7 @@ def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Gener
     out = np.zeros((rows, len(sizes)), dtype=np.int32, order="F")
     for family in families(network.plan):
         if rows and sizes[family.attribute] > 1:
-            _generate_one(_Conditional(network, beliefs, family), out, rng, method)
+            _generate_one(_Conditional(sizes, family, calibrated.factors(family)), out, rng, method)
     return out
 
 
@@ -198,14 +180,13 @@ def _integers(below: int) -> type[np.signedinteger]:
 class _Conditional:
     """p(attribute | parents) up to scale, looked up for the groups that occur."""
 
-    def __init__(self, network: Network, beliefs: Beliefs, family: Family) -> None:
-        sizes = network.domain.sizes
+    def __init__(self, sizes: Sequence[int], family: Family, factors: Factors) -> None:
         self.family = family
         self.size = sizes[family.attribute]
         self.group_count = prod(sizes[p] for p in family.parents)
         self._sizes = sizes
-        self._logarithmic = beliefs.logarithmic
-        self._tables = [(network.plan.scopes[node], np.ascontiguousarray(beliefs.inside[node])) for node in family.nodes]
+        self._logarithmic = factors.logarithmic
+        self._tables = list(zip(factors.scopes, map(np.ascontiguousarray, factors.tables), strict=True))
 
     def groups(self, out: Column) -> Index:
         """Number the combinations of the parents' values in ``out``'s rows."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.domain import Zeros
 from understudy.review.faults import GOES, line_faults
 from understudy.schema.column import KEEP, Column
 from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
-from understudy.schema.zeros import Zeros
 from understudy.source.csv import Csv
 from understudy.source.guard import guarded
 from understudy.source.opening import open_reader
