@@ -13,9 +13,9 @@ from understudy.mechanism.session import Session
 STEPS = 1000
 """Of the fits still to come, that of the last round and the closer one after it: 75 to 1,070 on the tables measured."""
 TABLES = 20
-"""The check, drawing and settling the table, bounds and report take as long as so many times all marginals: 16 to 24."""
+"""The check, drawing and refining the table, bounds and report take as long as so many times all marginals: 16 to 24."""
 VALUE_SECONDS = 4e-6
-"""To draw, settle and write one value: 2 to 5 millionths of a second."""
+"""To draw, refine and write one value: 2 to 5 millionths of a second."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 

@@ -1,9 +1,9 @@
 """Graphical models of public numbers: junction trees, inference, estimation, generation. Never sees private counts."""
 
 from understudy.domain import Zeros
+from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Engine, engine
 from understudy.model.estimation import Fit, fit
-from understudy.model.generation import Distance, rounding_distance
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver

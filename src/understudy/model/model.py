@@ -18,7 +18,7 @@ from understudy.model.engine import NUMPY, Calibrated, Engine, Precision
 from understudy.model.evidence import evidence
 from understudy.model.generation import Method, generate
 from understudy.model.network import Flat, Network
-from understudy.model.settling import settle
+from understudy.model.refinement import refine
 from understudy.model.threads import one_thread
 
 
@@ -99,13 +99,13 @@ class Model:
 
         ``"round"`` keeps the counts near the model's (see ``rounding_distance``); ``"sample"`` draws rows independently.
         ``near``, weights by clique, changes them afterwards to come nearer to the model on these marginals (see
-        ``understudy.model.settling``): better there, but no longer an unbiased draw.
+        ``understudy.model.refinement``): better there, but no longer an unbiased draw.
         """
         model = self.given(given) if given else self
         with one_thread():
             codes = generate(*model._calibrated, rows, rng, method=method)
             if near:
-                settle(model, codes, near, rng)
+                refine(model, codes, near, rng)
             return codes
 
     def __repr__(self) -> str:
