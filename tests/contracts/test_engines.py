@@ -25,8 +25,8 @@ from understudy.model import (
     Model,
     Observation,
     Solver,
-    engine,
     fit,
+    make_engine,
     rounding_distance,
 )
 from understudy.model.network import Network
@@ -205,9 +205,9 @@ def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:
 
 
 def test_engines_are_asked_for_by_name() -> None:
-    assert engine("numpy").name == "numpy"
+    assert make_engine("numpy").name == "numpy"
     with pytest.raises(UserError, match='no engine "nunpy"'):
-        engine("nunpy")
+        make_engine("nunpy")
 
 
 def test_a_whole_engine_fits_in_sixty_lines() -> None:

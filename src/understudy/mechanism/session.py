@@ -284,4 +284,4 @@ def _light(model: Model | None) -> Model | None:
     """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
     if type(model) is not Model:
         return model
-    return Model(model.domain, model.parameters, model.total, model.zeros)
+    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)

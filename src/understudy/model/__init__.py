@@ -2,7 +2,7 @@
 
 from understudy.domain import Zeros
 from understudy.model.distance import Distance, rounding_distance
-from understudy.model.engine import ENGINES, NUMPY, Engine, engine
+from understudy.model.engine import ENGINES, NUMPY, Engine, make_engine
 from understudy.model.estimation import Fit, fit
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
@@ -27,10 +27,10 @@ __all__ = [
     "Query",
     "Solver",
     "Zeros",
-    "engine",
     "fit",
     "junction_tree",
     "load_model",
+    "make_engine",
     "rounding_distance",
     "save_model",
     "tree_size",

@@ -16,7 +16,7 @@ NUMPY: Engine = NumpyEngine()
 """What is used unless another is asked for."""
 
 
-def engine(name: str) -> Engine:
+def make_engine(name: str) -> Engine:
     """Return the engine of that name."""
     if name not in ENGINES:
         raise UserError(f'There is no engine "{name}"; there is {", ".join(ENGINES)}.{did_you_mean(name, ENGINES)}')
