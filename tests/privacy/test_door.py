@@ -301,7 +301,7 @@ def test_nothing_public_shows_a_count() -> None:
     ]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
-    assert names == {"domain", "unit", "private", "filter", "log", "measure", "select", "check"}
+    assert names == {"domain", "unit", "private", "filter", "log", "timed", "measure", "select", "check"}
     assert not hasattr(opened_door, "__dict__")
 
 
