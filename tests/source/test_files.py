@@ -212,6 +212,8 @@ def test_a_csv_file_without_its_columns_names_the_one_that_is_missing(tmp_path: 
 
 def test_a_column_that_the_declared_names_lack_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"SECRET\n")
-    with pytest.raises(SourceError, match='has no column "Age", which the schema declares. Did you mean "Ages"?') as caught:
+    with pytest.raises(
+        SourceError, match=r'has no column "Age", which the schema declares\. Did you mean "Ages"\?'
+    ) as caught:
         FilesReader(Csv(tmp_path / "a.csv", header=["name", "Ages"]), ["name", "Age"])
     assert_silent(caught)

@@ -81,5 +81,6 @@ def _file(path: str, given: Csv | None, declared: Settings | None) -> File:
         raise SourceError(f'"{path}" is a Parquet file, which has no separator, quote, encoding or header to declare.')
     if given is None and not path.lower().endswith(tuple(SEPARATORS)):
         endings = ", ".join(ENDINGS)
-        raise SourceError(f'"{path}" is not of a known kind: a file must end in {endings}, or be given with --separator, in Python as Csv(path).')
+        how = "or be given with --separator, in Python as Csv(path)"
+        raise SourceError(f'"{path}" is not of a known kind: a file must end in {endings}, {how}.')
     return CsvFile(path, dialect_of(path, given, declared))
