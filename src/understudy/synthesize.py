@@ -34,10 +34,10 @@ from understudy.release.release import TableFormat
 from understudy.release.storage import refuse_existing, require_room, staged, write_into
 from understudy.schema import Schema, load_schema, require_reviewed
 from understudy.source import unopened
-from understudy.workload import Workload
+from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
-Queries = str | Workload | Iterable[tuple[Iterable[str], float]]
+Queries = str | Workload | Iterable[Query]
 
 
 @dataclass(frozen=True)

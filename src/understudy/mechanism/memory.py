@@ -48,8 +48,8 @@ def require_memory(needed: int) -> None:
     if needed > left:
         raise CapacityError(
             f"The run may take {show_size(needed)} of memory, and this process may use {show_size(max(left, 0))}. "
-            "Ask for a smaller workload (all-2way), declare fewer bins, set a smaller max_size, or allow more memory. "
-            "Nothing was spent."
+            "Ask for a smaller workload (all-2way, all-1way), declare fewer bins, set a smaller max_size (--max-size), "
+            "or allow more memory. Nothing was spent."
         )
 
 
