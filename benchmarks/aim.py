@@ -34,9 +34,9 @@ from understudy.mechanism.events import Event, RoundEnded
 from understudy.metrics import workload_error
 from understudy.model.threads import workers
 from understudy.privacy import Budget, Door, ResearchNoise
-from understudy.schema import Zeros
+from understudy.schema import DeclaredZeros
 from understudy.source import MemorySource
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 
 PEER = ROOT / ".venv-mbi"
 RESULTS = ROOT / "benchmarks" / "results" / "aim.jsonl"
@@ -68,7 +68,9 @@ class Table:
         self.domain, self.source, self.empty_pairs = loaded.domain, loaded.source, loaded.empty_pairs
         self.workload = loaded.workload("all-3way")
 
-    def run(self, epsilon: float, seed: int, zeros: list[Zeros] | None = None) -> tuple[Outcome, NDArray[Any], list[float]]:
+    def run(
+        self, epsilon: float, seed: int, zeros: list[DeclaredZeros] | None = None
+    ) -> tuple[Outcome, NDArray[Any], list[float]]:
         """Run AIM and generate: the outcome, the records, and the seconds of each round."""
         rounds: list[float] = []
 
@@ -133,7 +135,7 @@ def bound_ratios(table: Table, outcome: Outcome, records: NDArray[Any]) -> dict[
     """Bound over true error of every marginal of the closure, by kind."""
     cliques = list(table.workload.closure)
     made = TableMarginals(table.domain, records)
-    found = bounds(outcome, made, confidence=0.95)
+    found = bounds(Evidence.of(outcome), made, confidence=0.95)
     real = dict(zip(cliques, table.source.count(cliques), strict=True))
     synthetic = dict(zip(cliques, made.marginals(cliques), strict=True))
     ratios: dict[str, list[float]] = {"supported": [], "unsupported": []}

@@ -30,7 +30,7 @@ from reference_sets import DATASETS, ROOT
 from tables import PREDICTED, Table
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.privacy import Budget, Door, Measurement, ResearchNoise
-from understudy.synthesize import unit_of
+from understudy.request import unit_of
 
 STORED = ROOT / "benchmarks" / "results" / "seeded.jsonl"
 TABLES = ("titanic", "adult")
@@ -110,7 +110,7 @@ def run(setting: Setting) -> Line:
         "rounds": len(release.rounds),
         "measurements": of_measurements(release.measurements),
         "model": of_arrays([np.float64(release.model.total), *release.model.marginals(release.workload.closure)]),
-        "table": of_arrays([release.table]),
+        "table": of_arrays([release.codes]),
     }
 
 

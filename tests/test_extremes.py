@@ -18,9 +18,9 @@ from understudy.mechanism import outcome
 from understudy.privacy import Budget
 from understudy.privacy.budget import DELTAS, EPSILONS, RHOS
 from understudy.report import render_report
+from understudy.request import unit_of
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.synthesize import unit_of
 
 SCHEMA = parse_schema(
     """
@@ -145,7 +145,7 @@ def test_noise_does_not_decide_how_much_memory_a_table_takes(monkeypatch: pytest
     monkeypatch.setattr(outcome, "MOST_ROWS", 50)
     release = made("independent", epsilon=1.0, seed=1, rows=None)
     assert len(release.codes) == 50
-    assert release.weight == pytest.approx(release.record.table.total / 50)
+    assert release.weight == pytest.approx(release.manifest.table.total / 50)
 
 
 @pytest.mark.promise(17)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.privacy import ResearchNoise
 from understudy.uncertainty import bounds
 from understudy.uncertainty.estimator import averaged, seen
@@ -21,7 +21,6 @@ from .runs import (
     OTHER_REGION,
     REGION_OF,
     Run,
-    Zero,
     determined_codes,
     determined_run,
     play,
@@ -32,7 +31,7 @@ DOMAIN = Domain.of({"a": 2, "b": 3, "c": 2})
 
 
 def test_possible_cells_are_those_that_no_zero_forbids() -> None:
-    possible = Possible(DOMAIN, [Zero(("a", "b"), np.array([[0, 1], [1, 2]]))])
+    possible = Possible(DOMAIN, [Zeros(("a", "b"), np.array([[0, 1], [1, 2]]))])
     expected = np.ones((2, 3), dtype=bool)
     expected[0, 1] = expected[1, 2] = False
     np.testing.assert_array_equal(possible.cells(("a", "b")), expected)
@@ -42,7 +41,7 @@ def test_possible_cells_are_those_that_no_zero_forbids() -> None:
 
 
 def test_a_value_that_goes_with_nothing_is_impossible_by_itself() -> None:
-    possible = Possible(DOMAIN, [Zero(("a", "b"), np.array([[0, 1], [1, 1]]))])
+    possible = Possible(DOMAIN, [Zeros(("a", "b"), np.array([[0, 1], [1, 1]]))])
     np.testing.assert_array_equal(possible.cells(("b",)), [True, False, True])
     np.testing.assert_array_equal(possible.cells(("b", "c")), [[True] * 2, [False] * 2, [True] * 2])
 
@@ -58,7 +57,7 @@ def test_the_smallest_part_that_determines_the_rest() -> None:
     assert possible.determining(PAIR) == ("city",)
     assert possible.determining(("city", "region", "kind")) == ("city", "kind")
     assert possible.determining(("region", "age")) is None
-    nearly = Zero(PAIR, OTHER_REGION.cells[1:])  # one more region is possible for one city
+    nearly = Zeros(PAIR, OTHER_REGION.cells[1:])  # one more region is possible for one city
     assert Possible(DETERMINED_DOMAIN, [nearly]).determining(PAIR) is None
 
 
@@ -68,7 +67,7 @@ def cities(seed: int, rows: int = 15_000) -> Run:
     domain = Domain.of({"city": 60, "region": 15, "age": 6, "kind": 3})
     city = rng.choice(60, rows, p=rng.dirichlet(np.ones(60)))
     codes = np.column_stack([city, city % 15, rng.integers(0, 6, rows), rng.integers(0, 3, rows)])
-    zero = Zero(PAIR, np.argwhere(np.arange(60)[:, None] % 15 != np.arange(15)))
+    zero = Zeros(PAIR, np.argwhere(np.arange(60)[:, None] % 15 != np.arange(15)))
     return play(codes, Workload.all_kway(domain, 2), ResearchNoise(seed), rho=0.015, zeros=[zero], check=0.0)
 
 
@@ -77,7 +76,7 @@ def test_a_pair_that_the_schema_makes_deterministic_is_bounded_by_its_part() -> 
     """Seeded: the truth is 3 to 6 % of the rows. Without the zeros the pair rests on a round, at 40 % and more."""
     for seed in range(4):
         run = cities(seed)
-        made, plain = bounds(run.outcome), bounds(replace(run.outcome, zeros=()))
+        made, plain = bounds(run.evidence), bounds(replace(run.evidence, zeros=()))
         truth = run.error(PAIR)
         assert plain[PAIR].value > 0.4 * 15_000
         assert truth <= made[PAIR].value < 4 * truth
@@ -127,13 +126,13 @@ def test_a_public_table_need_not_obey_the_zeros() -> None:
     run = determined_run(0)
     truth = float(np.abs(run.truth[PAIR] - 25.0).sum())
     assert truth > 900
-    assert truth <= bounds(run.outcome, Everywhere())[PAIR].value < 1.5 * truth
+    assert truth <= bounds(run.evidence, Everywhere())[PAIR].value < 1.5 * truth
 
 
 def test_zeros_of_no_use_change_no_bound() -> None:
     """A zero on columns that a marginal does not have leaves its bound as it was."""
     run = determined_run(3)
-    made, plain = bounds(run.outcome), bounds(replace(run.outcome, zeros=()))
+    made, plain = bounds(run.evidence), bounds(replace(run.evidence, zeros=()))
     assert made[("age", "kind")] == plain[("age", "kind")]
     assert made[("city",)].value <= plain[("city",)].value
 
@@ -154,7 +153,7 @@ def test_each_impossible_row_of_the_table_may_add_two_and_no_more() -> None:
     alone, allowed = [], []
     for seed in range(20):
         run = breaking_run(seed, 300)
-        for r, bound in bounds(run.outcome).items():
+        for r, bound in bounds(run.evidence).items():
             alone.append(run.error(r) > bound.value)
             allowed.append(run.error(r) > bound.value + 600)
     assert np.mean(alone) > 0.05
