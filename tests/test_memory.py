@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import understudy
 from release_tables import schema, table
+from understudy.cli import main
 from understudy.errors import CapacityError, Spent
 from understudy.ledger import Ledger
 from understudy.mechanism import mechanism, memory
 from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
+from understudy.planning import stand_in
 from understudy.privacy import Budget
 from understudy.schema import Schema
 from understudy.source import MemorySource
@@ -124,3 +129,21 @@ def test_where_no_limit_is_known_nothing_is_refused(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(memory, "_left", none)
     require_memory(2**60)
+
+
+def test_a_made_up_table_of_many_codes_takes_little_memory() -> None:
+    wide = Schema.from_domain({"a": 20_000})
+    tracemalloc.start()
+    made = stand_in(wide, 5_000, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert made.shape == (5_000, 1)
+    assert peak < 50 * MEGABYTE  # rows × codes would be 800 MB
+
+
+def test_a_plan_says_when_a_run_would_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text('{"a": 50, "b": 50}')
+    asked = ["plan", "-s", str(tmp_path / "a.json"), "--rows", "100", "-e", "1", "--no-rehearsal"]
+    assert "refused" not in CliRunner().invoke(main, asked).output
+    monkeypatch.setattr(memory, "_left", lambda: iter([10 * MEGABYTE]))
+    assert "That is more than the 10 MB here: refused" in CliRunner().invoke(main, asked).output

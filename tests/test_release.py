@@ -22,6 +22,7 @@ from understudy import example
 from understudy.errors import FormatError, UserError
 from understudy.release import NOT_PRIVATE, Manifest, Release, json_schema
 from understudy.release import storage as storage_module
+from understudy.release.answer import given
 from understudy.release.manifest import Amount
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
@@ -143,6 +144,16 @@ def test_rows_have_the_very_value_that_is_given(release: Release, column: str, v
     assert made.schema == release.arrow.schema
     other = "level" if column != "level" else "sex"
     assert len(set(made.column(other).to_pylist())) > 1  # the rest is drawn as always
+
+
+def test_a_date_can_be_given_as_the_table_spells_it_and_as_the_labels_do() -> None:
+    text = '[columns.day]\nkind = "date"\nformat = "%d.%m.%Y"\nmin = 2023-01-01\nmax = 2023-12-31\nother = 2023-01-01\n'
+    column = parse_schema(text)["day"]
+    spelled = [given(column, value) for value in ("05.03.2023", "2023-03-05", date(2023, 3, 5))]
+    assert {one.code for one in spelled} == {spelled[0].code}
+    assert [one.value.to_pylist() for one in spelled if one.value is not None] == [["05.03.2023"]] * 3
+    with pytest.raises(UserError, match="has no value"):
+        given(column, "2024-03-05")
 
 
 def test_a_bin_can_be_given_by_its_label(release: Release) -> None:

@@ -242,3 +242,4 @@ def test_sizes_and_times_as_people_write_them() -> None:
         with pytest.raises(UserError):
             parse_time(time)  # type: ignore[arg-type]
     assert (show_size(80 * 2**20), show_time(75), show_time(4000)) == ("80 MB", "1 min 15 s", "1 h 06 min")
+    assert [show_size(size) for size in (1000 * 2**20, 12_100 * 2**30, 5000 * 2**40)] == ["1,000 MB", "11.8 TB", "5,000 TB"]

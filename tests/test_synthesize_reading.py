@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -85,6 +86,8 @@ def test_until_the_budget_is_reserved_no_table_is_asked_for_anything(name: str, 
 
 
 WRONG: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "one column of pandas": (lambda folder: pd.Series([1, 2]), "A Series is not a table"),
+    "one column of polars": (lambda folder: pl.Series([1, 2]), "A Series is not a table"),
     "no such file": (lambda folder: folder / "none.csv", "no file"),
     "a frame without a column": (lambda folder: table(5).drop_columns(["sex"]), 'no column "sex"'),
     "a polars frame without a column": (lambda folder: pl.DataFrame({"age": [1]}), "no column"),

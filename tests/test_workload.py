@@ -1,5 +1,6 @@
 import json
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,15 @@ def test_sixteen_attributes_three_way() -> None:
     assert len(workload.closure) == 16 + 120 + 560
     assert workload.weights[("x0",)] == 105  # C(15, 2) triples hold x0
     assert workload.weights[("x0", "x1", "x2")] == 315
+
+
+def test_a_list_of_names_is_a_query_of_weight_one() -> None:
+    assert Workload.of(ABCD, [["a", "b"], ("c",), ["a", "b", "d"]]) == Workload.of(
+        ABCD, [(["a", "b"], 1.0), (["c"], 1.0), (["a", "b", "d"], 1.0)]
+    )
+
+
+@pytest.mark.parametrize("queries", [["a"], 5, {"a": 1}, [{"attributes": ["a"]}], [["a", 1, 2]], [(3, 1.0)], "a", [5]])
+def test_what_is_no_list_of_queries_is_refused_in_words(queries: Any) -> None:
+    with pytest.raises(WorkloadError, match=r"quer"):
+        Workload.of(ABCD, queries)

@@ -182,11 +182,12 @@ def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.
 
 def _draw(habits: list[NDArray[np.float64]], rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
     group = rng.integers(0, CLASSES, rows)
-    columns = [
-        (rng.random(rows)[:, None] >= np.cumsum(habit, axis=1)[group][:, :-1]).sum(axis=1, dtype=np.int32)
-        for habit in habits
-    ]
-    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int32)
+    codes = np.empty((rows, len(habits)), np.int32)
+    for column, habit in enumerate(habits):
+        drawn = rng.random(rows)
+        for one, chances in enumerate(np.cumsum(habit, axis=1)[:, :-1]):  # a class at a time: never rows × codes in memory
+            codes[group == one, column] = np.searchsorted(chances, drawn[group == one], side="right")
+    return codes
 
 
 def _forbidden(codes: NDArray[np.int32], schema: Schema) -> NDArray[np.bool_]:

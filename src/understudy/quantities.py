@@ -35,9 +35,9 @@ def parse_time(time: str | int | float) -> float:
 
 def show_size(size: float) -> str:
     """Write bytes for people."""
-    for unit, factor in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+    for unit, factor in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if size >= factor:
-            return f"{size / factor:.3g} {unit}"
+            return f"{float(f'{size / factor:.3g}'):,g} {unit}"
     return f"{size:.0f} bytes"
 
 

@@ -27,10 +27,10 @@ from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
 from understudy.release.storage import require_format
 from understudy.schema import Schema, load_schema
-from understudy.workload import Workload
+from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
-Queries = str | Workload | Iterable[tuple[Iterable[str], float]]
+Queries = str | Workload | Iterable[Query]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import combinations
 from math import comb, fsum, inf, isfinite
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from understudy.errors import WorkloadError, did_you_mean
 
 MAX_QUERIES = 2_000_000
 """More marginals than this are refused: it is a slip of k, and would not fit in memory."""
+
+Query = tuple[Iterable[str], float] | Sequence[str]
+"""The attributes of a marginal, and its weight if it is not 1."""
 
 _NAMED = re.compile(r"all-(\d+)way|target:(.+)|skewed(?::(\d+))?")
 
@@ -43,9 +47,15 @@ class Workload:
     queries: int
 
     @classmethod
-    def of(cls, domain: Domain, queries: Iterable[tuple[Iterable[str], float]]) -> Workload:
-        """Make a workload from ``[(attributes, weight), ...]``; repeats add up, zero weight asks nothing."""
-        listed = [(_clique(domain, attributes), _weight(weight)) for attributes, weight in queries]
+    def of(cls, domain: Domain, queries: Iterable[Query]) -> Workload:
+        """Make a workload from ``[(attributes, weight), ...]``, or lists of attributes, of weight 1 each.
+
+        Repeats add up, zero weight asks nothing.
+        """
+        if not isinstance(queries, Iterable) or isinstance(queries, str | Mapping):
+            raise WorkloadError(f"A workload is a list of queries, or the name of one such as all-2way, not {queries!r}.")
+        pairs = [_pair(query) for query in queries]
+        listed = [(_clique(domain, attributes), _weight(weight)) for attributes, weight in pairs]
         if not listed:
             raise WorkloadError("The workload is empty: list at least one set of attributes.")
         weights: dict[Clique, list[float]] = {}
@@ -165,6 +175,17 @@ class Workload:
     def describe(self) -> list[dict[str, object]]:
         """Return the queries as plain data, in the form that ``load`` reads."""
         return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.costs, strict=True)]
+
+
+def _pair(query: Query) -> tuple[Iterable[str], object]:
+    """Return the attributes and the weight of a query; a list of names has weight 1."""
+    wrong = isinstance(query, str | Mapping) or not isinstance(query, Iterable)
+    parts = () if wrong else tuple(query)
+    if parts and all(isinstance(part, str) for part in parts):
+        return cast(tuple[str, ...], parts), 1.0
+    if len(parts) != 2 or not isinstance(parts[0], Iterable):
+        raise WorkloadError(f"A query is a list of attributes, or a pair of such a list and a weight, not {query!r}.")
+    return parts[0], parts[1]
 
 
 def _clique(domain: Domain, attributes: Iterable[str]) -> Clique:

@@ -70,6 +70,17 @@ def test_check_is_marked_not_private(folder: Path) -> None:
     assert "above max" in run("schema", "check", folder / "people.csv", "-s", narrow).stdout
 
 
+def test_check_says_when_a_column_is_hardly_declared_as_it_is(folder: Path) -> None:
+    (folder / "members.csv").write_text("member,kind\n" + "ja,x\n" * 8 + "nein,y\n" * 2)
+    declared = '[columns.member]\nkind = "boolean"\nnullable = true\n'
+    declared += '[columns.kind]\nkind = "categorical"\nvalues = ["x"]\nother = "z"\n'
+    (folder / "members.toml").write_text(declared)
+    shown = run("schema", "check", folder / "members.csv", "-s", folder / "members.toml").stdout
+    assert 'Most values of "member" do not fit.' in shown
+    assert "A boolean column reads true, false" in shown
+    assert '"kind"' not in shown
+
+
 def test_show(folder: Path) -> None:
     shown = run("schema", "show", folder / "people.toml").stdout
     assert "Abroad" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -207,3 +208,51 @@ def test_all_missing_columns_are_told_at_once(form: str, tmp_path: Path) -> None
     with pytest.raises(SchemaFileError) as caught:
         check_schema(FORMS[form](TABLE, tmp_path), schema)
     assert [problem.column for problem in caught.value.problems] == ["agee", "sexx"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_texts_that_seem_to_mean_missing_do_not_hide_numbers_and_dates(tmp_path: Path, ending: str) -> None:
+    days = [f"{1 + i % 28:02}.{1 + i % 12:02}.2023" for i in range(300)]
+    table = pa.table(
+        {
+            "minutes": ["N/A" if i % 50 == 0 else f"{i / 10:.1f}" for i in range(300)],
+            "day": ["-" if i % 60 == 0 else day for i, day in enumerate(days)],
+            "zip": [f"{i % 90:05}" for i in range(300)],
+            "kind": [("N/A", "x", "y")[i % 3] for i in range(300)],
+        }
+    )
+    path = tmp_path / f"a.{ending}"
+    (pa.csv.write_csv if ending == "csv" else pq.write_table)(table, path)
+    text = draft_schema(path)
+    assert 'nulls = ["N/A", "-"]  # REVIEW' in text
+    schema = parse_schema(text)
+    assert [column.kind for column in schema.columns] == ["real", "date", "categorical", "categorical"]
+    assert "N/A" in schema["kind"].labels  # a listed value stays one
+    assert check_schema(path, schema) == []
+
+
+def test_texts_of_a_typed_table_with_few_values_stay_text() -> None:
+    schema = parse_schema(draft_schema(pa.table({"triage": [str(i % 5) for i in range(100)]})))
+    assert schema["triage"].kind == "categorical"
+
+
+def test_a_first_line_of_numbers_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("25,x\n31,y\n")
+    assert "draft again with --header" in draft_schema(tmp_path / "a.csv")
+    assert "draft again" not in draft_schema(Csv(tmp_path / "a.csv", header=["1", "b"]))
+
+
+def test_names_that_differ_in_case_alone_are_not_drafted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,Age\n1,2\n")
+    with pytest.raises(SourceError, match="differ in case alone"):
+        draft_schema(tmp_path / "a.csv")
+
+
+def test_the_conversion_that_is_advised_works(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes('a;b\n1;"two\nlines ü"\n2;x\n'.encode("latin-1"))
+    with pytest.raises(SourceError, match="line breaks inside quotes") as caught:
+        draft_schema(tmp_path / "a.csv")
+    python, flag, script = shlex.split(str(caught.value).splitlines()[-1])
+    assert (python, flag) == ("python", "-c")
+    exec(script)
+    assert pq.read_table(tmp_path / "a.parquet").to_pydict() == {"a": ["1", "2"], "b": ["two\nlines ü", "x"]}

@@ -37,7 +37,7 @@ def problem(text: str) -> tuple[str | None, int | None, str]:
         (("max = 9", "max = -9"), 3, "min = 0 is not below max = -9"),
         (("max = 9", f"max = {2**60}"), 4, "too large to be kept exactly"),
         (("max = 9", "max = 300\ntype = 'int8'"), 5, "holds -128 to 127"),
-        (("max = 9", "max = 9\nbins = 0"), 5, "bins does not fit"),
+        (("max = 9", "max = 9\nbins = 0"), 5, r"bins does not fit.*\(0 was given\)"),
         (("nullable = true", ""), 1, "nothing says where a missing.*nullable = true.*other"),
         (("nullable = true", 'other = 3\ninvalid = "null"'), 6, 'invalid = "null" needs nullable'),
         (("nullable = true", 'nullable = true\ninvalid = "other"'), 6, 'invalid = "other" needs other'),

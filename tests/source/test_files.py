@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import SourceError
+from understudy.review import check_schema
 from understudy.schema import parse_schema
-from understudy.source import Sql, open_source
+from understudy.source import Csv, Sql, open_source
 from understudy.source.files import FilesReader
 
 SCHEMA = parse_schema(
@@ -123,11 +124,6 @@ def test_names_that_differ_in_case_alone_stay_apart_in_csv(tmp_path: Path) -> No
     assert counts[0] == [0, 0, 1, 0, 0]
 
 
-def test_an_empty_csv_file_has_no_columns(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match='no column "name"'):
-        count(tmp_path / "a.csv", b"")
-
-
 def test_paths_that_look_like_patterns_or_sql_are_paths(tmp_path: Path) -> None:
     assert np.sum(count(tmp_path / "it's [1].csv", b"name,Age\nann,1\n")) == 1
     pq.write_table(pa.table({"name": ["ann"], "Age": [1]}), tmp_path / "it's [2].parquet")
@@ -196,3 +192,28 @@ def test_nothing_is_left_behind_in_the_working_folder(tmp_path: Path, monkeypatc
     source = open_source(Sql(query, memory_limit="60MB"), SCHEMA)
     assert source.count([("Age",)])[0].tolist() == [100_000] * 4 + [0]
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"name\nann\n", 'has no column "Age".*as separator its first line has one field'),
+        (b"name;Age\nann;1\n", 'has no column "name".*as separator its first line has one field'),
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+    ],
+)
+def test_a_csv_file_without_its_columns_names_the_one_that_is_missing(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    for look in (lambda path: FilesReader(path, ["name", "Age"]), lambda path: check_schema(path, SCHEMA)):
+        with pytest.raises(SourceError, match=words):
+            look(tmp_path / "a.csv")
+
+
+def test_a_column_that_the_declared_names_lack_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"SECRET\n")
+    with pytest.raises(
+        SourceError, match=r'has no column "Age", which the schema declares\. Did you mean "Ages"\?'
+    ) as caught:
+        FilesReader(Csv(tmp_path / "a.csv", header=["name", "Ages"]), ["name", "Age"])
+    assert_silent(caught)

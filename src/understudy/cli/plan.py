@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from understudy.cli.options import as_json, budget, print_json
+from understudy.mechanism.memory import memory_left
 from understudy.planning import Plan
 from understudy.planning import plan as make_plan
 from understudy.quantities import show_size, show_time
@@ -51,8 +52,13 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
-        f"  memory            up to {show_size(plan.memory)} at the peak, if the model grows to its limit",
+        f"  memory            up to {show_size(plan.memory)} at the peak, if the model grows to its limit{_too_much(plan)}",
     ]
+
+
+def _too_much(plan: Plan) -> str:
+    left = memory_left()
+    return "" if left is None or plan.memory <= left else f".\n{'':20}That is more than the {show_size(left)} here: refused"
 
 
 def _columns(plan: Plan) -> list[str]:

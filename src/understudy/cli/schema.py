@@ -6,6 +6,7 @@ Draft and check read the table and are not private; they say so on screen. Show 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,8 @@ def _drafted(text: str, output: Path | None) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_command(path: str, as_json: bool, **data: Any) -> None:
     """Count what in DATA (CSV or Parquet, or --sql) does not fit the schema. Not private."""
-    misfits = check_schema(table_of(data), load_schema(path))
+    loaded = load_schema(path)
+    misfits = check_schema(table_of(data), loaded)
     if as_json:
         click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))
         return
@@ -69,6 +71,22 @@ def check_command(path: str, as_json: bool, **data: Any) -> None:
         return
     Console().print(_misfit_table(misfits))
     click.echo("None of these stops a private run: each value goes where the last column says.")
+    for hint in _hints(misfits, loaded):
+        click.echo(hint)
+
+
+def _hints(misfits: list[Misfit], schema: Schema) -> list[str]:
+    """Name the columns of which most values do not fit: their declaration can hardly be meant."""
+    rows: Counter[str] = Counter()
+    for misfit in misfits:
+        rows[misfit.column] += misfit.rows
+    most = [c for c in schema.columns if misfits and 2 * rows[c.name] > misfits[0].total]
+    words = " A boolean column reads true, false, yes, no, t, f, y, n, 1 and 0; list other words as categorical."
+    return [
+        f'Most values of "{column.name}" do not fit. Is it declared as the table spells it?'
+        + (words if column.kind == "boolean" else "")
+        for column in most
+    ]
 
 
 def _misfit_table(misfits: list[Misfit]) -> Table:

@@ -44,13 +44,19 @@ def peak_memory(domain: Domain, expected: Sequence[Clique], max_size: int, rows:
 
 def require_memory(needed: int) -> None:
     """Refuse, before any spend, a run that would not fit."""
-    left = min(_left(), default=needed)
-    if needed > left:
+    left = memory_left()
+    if left is not None and needed > left:
         raise CapacityError(
-            f"The run may take {show_size(needed)} of memory, and this process may use {show_size(max(left, 0))}. "
-            "Ask for a smaller workload (all-2way), declare fewer bins, set a smaller max_size, or allow more memory. "
-            "Nothing was spent."
+            f"The run may take {show_size(needed)} of memory, and this process may use {show_size(left)}. "
+            "Ask for a smaller workload (all-2way, all-1way), declare fewer bins, set a smaller max_size (--max-size), "
+            "or allow more memory. Nothing was spent."
         )
+
+
+def memory_left() -> int | None:
+    """Return what this process may still use, in bytes; None where no limit can be found."""
+    left = min(_left(), default=None)
+    return None if left is None else max(left, 0)
 
 
 def _left() -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from html import escape
 from itertools import islice, product
 from typing import Any
@@ -87,13 +88,23 @@ def given(column: Column, value: Any) -> Given:
         raise UserError(f'Column "{column.name}" is never null; its values are {_some(column.labels)}.')
     if value is None:
         return Given(column.size - 1)
-    named = Objects([value])
+    named = Objects([_moment(column, value)])
     if not column.faults(named)[0]:
         return Given(int(column.encode(named)[0]), _in_its_bin(column, named) if isinstance(column, Binned) else None)
     if value in column.labels:
         return Given(column.labels.index(value))
     hint = did_you_mean(str(value), column.labels)
     raise UserError(f'Column "{column.name}" has no value "{value}"; its values are {_some(column.labels)}.{hint}')
+
+
+def _moment(column: Column, value: Any) -> Any:
+    """Read a date as the labels of its column spell it, whatever format the table has."""
+    if column.kind not in ("date", "datetime") or not isinstance(value, str) or not column.faults(Objects([value]))[0]:
+        return value
+    try:
+        return (date if column.kind == "date" else datetime).fromisoformat(value.strip())
+    except ValueError:
+        return value
 
 
 def _in_its_bin(column: Binned, named: Objects) -> pa.Array:

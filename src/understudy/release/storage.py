@@ -79,7 +79,9 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
     if not os.path.lexists(folder):
         return
     if not overwrite:
-        raise UserError(f"{folder} exists already. Name another folder, or ask to overwrite it.")
+        raise UserError(
+            f"{folder} exists already. Name another folder, or overwrite it (--overwrite, in Python overwrite=True)."
+        )
     if not (folder / "release.json").is_file():
         raise UserError(f"{folder} is not a release, so it is not overwritten. Name another folder.")
 

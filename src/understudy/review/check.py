@@ -21,7 +21,7 @@ from understudy.schema.column import KEEP, Column
 from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
 from understudy.source.csv import Csv
-from understudy.source.files import files_of
+from understudy.source.files import files_of, require_separated
 from understudy.source.guard import guarded
 from understudy.source.opening import open_reader
 from understudy.source.sql import Sql, SqlReader
@@ -63,7 +63,10 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
 def _columns(data: Any, schema: Schema) -> list[list[str]]:
     """Return the names of the columns of each file, query or frame, so that all that are missing can be told at once."""
     if isinstance(data, str | Path | Csv):
-        return [file.columns() for file in files_of(data, schema.csv)]
+        found = [(file, file.columns()) for file in files_of(data, schema.csv)]
+        for file, columns in found:
+            require_separated(file, columns, list(schema.domain))
+        return [columns for _, columns in found]
     if isinstance(data, Sql):
         return [SqlReader(data, []).columns()]
     if isinstance(data, Mapping):

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 from understudy.errors import SourceError
 from understudy.schema.dialect import Dialect
@@ -21,10 +23,6 @@ from understudy.source.lines import decode, parse
 _FEW_LINES = 200
 _SEPARATORS = (",", ";", "\t", "|")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_CONVERT = (
-    'python -c "import pandas; '
-    "pandas.read_csv('visits.csv', dtype=str, keep_default_na=False).to_parquet('visits.parquet')\""
-)
 
 
 @dataclass(frozen=True)
@@ -100,5 +98,20 @@ def _refuse_line_breaks(block: bytes, dialect: Dialect, file: CsvFile) -> None:
     if broken:
         raise SourceError(
             f"{file.what} has line breaks inside quotes; here a record of a CSV file is one line. "
-            f"Convert it to Parquet first, say with\n  {_CONVERT}"
+            f"Convert it to Parquet first, say with\n  {_conversion(file.path, dialect)}"
         )
+
+
+def _conversion(path: str, dialect: Dialect) -> str:
+    """Return the command that makes a Parquet file of a CSV file in this dialect."""
+    given = {"sep": dialect.separator, "quotechar": dialect.quote, "encoding": dialect.encoding}
+    usual = {"sep": ",", "quotechar": '"', "encoding": "utf-8"}
+    unusual = "".join(f", {key}={value!r}" for key, value in given.items() if value != usual[key])
+    names = f", names={list(dialect.header)!r}" if dialect.header else ""
+    read = f"pandas.read_csv({path!r}, dtype=str, keep_default_na=False{unusual}{names})"
+    script = f"import pandas; {read}.to_parquet({_parquet(path)!r})"
+    return f"python -c {quote(script)}" if set(script) & set('"$`\\!') else f'python -c "{script}"'
+
+
+def _parquet(path: str) -> str:
+    return re.sub(r"(\.[ct]sv)?(\.gz)?$", "", path, flags=re.IGNORECASE) + ".parquet"

@@ -55,21 +55,32 @@ def draft_schema(data: Any) -> str:
     """Return a draft (TOML) for any table with names that ``synthesize`` takes. It looks at the data, and says so."""
     with open_data(data) as opened:
         parts = [_column(opened, _look(opened, field)) for field in opened.types]
-        head = HEADER + _csv(opened)
+        head = HEADER + _nulls(opened) + _csv(opened)
     if not any(part.startswith("[columns.") for part in parts):
         raise SourceError("No column of this table can be described; write the schema by hand.")
     return "\n".join([head, *parts])
+
+
+def _nulls(opened: Opened) -> str:
+    """Declare the texts that stand for missing values in columns of numbers or dates."""
+    return f'nulls = {_toml(list(opened.nulls))}  # REVIEW: texts that seem to mean "missing"\n' if opened.nulls else ""
 
 
 def _csv(opened: Opened) -> str:
     """Declare how a CSV file is written, where that is not the usual way."""
     settings = {} if opened.dialect is None else opened.dialect.settings()
     lines = [f"{key} = {_toml(value)}  # REVIEW: how the file seems to be written" for key, value in settings.items()]
+    if opened.dialect is not None and "header" not in settings and any(_is_number(name) for name in opened.types.names):
+        lines.append("# REVIEW: a number as a name: if the first line holds no names, draft again with --header A,B,C")
     return "\n".join(["\n[table.csv]", *lines, ""]) if lines else ""
 
 
 def _toml(value: str | list[str]) -> str:
     return _quote(value) if isinstance(value, str) else f"[{', '.join(map(_quote, value))}]"
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"\s*[+-]?[0-9]*[.,]?[0-9]+\s*", name) is not None
 
 
 def _look(opened: Opened, field: pa.Field) -> Seen:

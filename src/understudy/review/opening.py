@@ -19,6 +19,7 @@ from understudy.errors import SourceError
 from understudy.review.arrow import arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.types import Spelling, spelling
+from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
@@ -30,16 +31,18 @@ from understudy.source.sql import Sql, SqlReader
 VIEW = "understudy_data"
 _COPY = "understudy_copy"
 _BATCH = "understudy_batch"
+_TEXT = Spelling("VARCHAR")
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and how it spells its dates."""
+    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and how texts spell dates and nulls."""
 
     connection: duckdb.DuckDBPyConnection
     types: pa.Schema
     formats: dict[str, str] = field(default_factory=dict)
     dialect: Sniffed | None = None
+    nulls: tuple[str, ...] = ()
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over ``VIEW``."""
@@ -54,17 +57,17 @@ def open_data(data: Any) -> Iterator[Opened]:
     with connect(None, MEMORY_LIMIT) as connection:
         if isinstance(data, Sql):
             reader = SqlReader(data, [])
-            yield _copied(connection, reader.batches(reader.columns()))
+            yield _typed(_copied(connection, reader.batches(reader.columns())))
         elif isinstance(data, str | Path | Csv):
             yield _open_files(connection, data)
         else:
-            yield _copied(connection, (table := arrow_table(data)).to_batches(), table.schema)
+            yield _typed(_copied(connection, (table := arrow_table(data)).to_batches(), table.schema))
 
 
 def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -> Opened:
     files = files_of(data)
     if isinstance(files[0], ParquetFile):
-        return _copied(connection, _all_batches(files), files[0].types())
+        return _typed(_copied(connection, _all_batches(files), files[0].types()))
     dialect = sniffed(data, files[0])
     files = files_of(dialect.csv(data))
     names = files[0].columns()
@@ -103,6 +106,10 @@ def _copied(
     schema = types if types is not None else None if first is None else first.schema
     if schema is None:
         raise SourceError("The table has no rows to look at; write the schema by hand.")
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        raise SourceError(
+            "Two columns have names that differ in case alone, or not at all; rename one, or write the schema by hand."
+        )
     plain = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in schema])
     with guarded("The table"):
         _run(connection, f"CREATE TABLE {_COPY} AS SELECT * FROM {_BATCH}", plain.empty_table())
@@ -143,15 +150,32 @@ def _valid(array: pa.Array) -> pa.Array:
     return array
 
 
-def _typed(opened: Opened, dialect: Sniffed) -> Opened:
-    """Give the text columns of a CSV file the types that their values seem to have."""
+def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
+    """Give text columns the types that their values seem to have: all of a CSV file, else those with many values."""
     found: dict[str, Spelling] = {}
     for name in opened.types.names:
         text = f"SELECT DISTINCT trim({identifier(name)}) AS v FROM {_COPY} WHERE trim({identifier(name)}) <> ''"
-        found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
-    columns = ", ".join(f"{how.read(identifier(name))} AS {identifier(name)}" for name, how in found.items())
+        if dialect is not None or _is_long(opened, name, text):
+            found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
+    if not found:
+        return opened
+    columns = ", ".join(_read(name, found.get(name)) for name in opened.types.names)
     with guarded("The table"):
         opened.connection.execute(f"CREATE OR REPLACE VIEW {VIEW} AS SELECT {columns} FROM {_COPY}")
         types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
+    kept = [types.field(one.name) if found.get(one.name, _TEXT).type != "VARCHAR" else one for one in opened.types]
     formats = {name: how.format for name, how in found.items() if how.format is not None}
-    return Opened(opened.connection, types, formats, dialect)
+    nulls = tuple(dict.fromkeys(mark for how in found.values() for mark in how.missing))
+    return Opened(opened.connection, pa.schema(kept), formats, dialect, nulls)
+
+
+def _read(name: str, how: Spelling | None) -> str:
+    column = identifier(name)
+    return column if how is None else f"{how.read(column)} AS {column}"
+
+
+def _is_long(opened: Opened, name: str, text: str) -> bool:
+    """Say whether a column of text has so many values that they can hardly be codes."""
+    if not is_text(opened.types.field(name).type):
+        return False
+    return bool(opened.ask(f"SELECT count(*) FROM ({text} LIMIT {DEFAULT_BINS + 1})")[0][0] > DEFAULT_BINS)

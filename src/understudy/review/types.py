@@ -1,12 +1,12 @@
-"""Which type the texts of a CSV column seem to spell: the first that every one of them fits.
+"""Which type the texts of a column seem to spell: the first that every one of them fits, but for marks of missing values.
 
 NOT PRIVATE: looks at all values of a column, for a draft.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.source.duck import literal
@@ -18,14 +18,32 @@ _CLOCK = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
 _DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
+MISSING_MARKS = (
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "NULL",
+    "null",
+    "None",
+    "none",
+    "?",
+    "-",
+    "--",
+    ".",
+    "missing",
+    "unknown",
+    "Unknown",
+)
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """A type of DuckDB, and how the texts spell it where that is not the usual way."""
+    """A type of DuckDB, how the texts spell it where that is not the usual way, and which seem to mean "missing"."""
 
     type: str
     format: str | None = None
+    missing: tuple[str, ...] = ()
 
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
@@ -60,5 +78,17 @@ CANDIDATES = (
 
 def spelling(ask: Callable[[str], tuple[Any, ...]]) -> Spelling:
     """Return what a column spells; ``ask`` answers a SELECT list over its texts that are not blank, as ``v``."""
-    flags = ask(", ".join(f"bool_and({one.fits()})" for one in CANDIDATES))
-    return next((one for one, flag in zip(CANDIDATES, flags, strict=True) if flag), Spelling("VARCHAR"))
+    found = _first(ask(", ".join(f"bool_and({one.fits()})" for one in CANDIDATES)))
+    if found is not None:
+        return found
+    marks = f"v IN ({', '.join(map(literal, MISSING_MARKS))})"
+    *flags, missing = ask(
+        ", ".join(f"bool_and({one.fits()}) FILTER (NOT {marks})" for one in CANDIDATES)
+        + f", list_sort(list(v) FILTER ({marks}))"
+    )
+    found = _first(flags)
+    return Spelling("VARCHAR") if found is None else replace(found, missing=tuple(missing or ()))
+
+
+def _first(flags: Sequence[Any]) -> Spelling | None:
+    return next((one for one, flag in zip(CANDIDATES, flags, strict=True) if flag), None)

@@ -112,7 +112,10 @@ def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str
         given, known = str(error["input"]), str(error["ctx"]["expected"]).replace("'", '"')
         options = [word.strip('" ') for word in known.replace(" or ", ",").split(",")]
         return f'{key} = "{given}" is not possible.{did_you_mean(given, options)} Use {known}.'
-    return f"{key} does not fit: {_lower(error['msg'])} ({type(_at(raw, path)).__name__} was given)."
+    given = _at(raw, path)
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    what = f"{given:,}" if number else type(given).__name__
+    return f"{key} does not fit: {_lower(error['msg'])} ({what} was given)."
 
 
 def _unknown_key(key: str, path: Path, kind: str | None) -> str:

@@ -28,9 +28,8 @@ class FilesReader:
     def __init__(self, data: str | Path | Csv, names: Sequence[str], declared: Settings | None = None) -> None:
         self._files = [(file, file.columns()) for file in files_of(data, declared)]
         for file, columns in self._files:
-            _require_separated(file, columns, names)
-            # The first line of a CSV file without a header is a record, so none of it is quoted.
-            require(names, columns, file.what, quote=isinstance(file, ParquetFile))
+            require_separated(file, columns, names)
+            require(names, columns, file.what, quote=_are_names(file))
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows of all files, some at a time."""
@@ -38,12 +37,22 @@ class FilesReader:
             yield from file.batches(names, found)
 
 
-def _require_separated(file: File, columns: Sequence[str], names: Sequence[str]) -> None:
-    """Say so when the separator seems to be another one than declared."""
-    if isinstance(file, CsvFile) and len(columns) < 2 <= len(names):
+def _are_names(file: File) -> bool:
+    """Say whether what ``columns`` returns may be quoted: the first line of a CSV file may be a record."""
+    return isinstance(file, ParquetFile) or file.dialect.header is not None
+
+
+def require_separated(file: File, columns: Sequence[str], names: Sequence[str]) -> None:
+    """Say so when a CSV file is empty, or its separator seems to be another one than declared."""
+    if _are_names(file) or not isinstance(file, CsvFile):
+        return
+    if not columns:
+        raise SourceError(f"{file.what} is empty: not even a first line with the names of the columns is there.")
+    missing = next((name for name in names if name not in columns), None)
+    if missing is not None and len(columns) == 1 < len(names):
         mark = {"\t": "a tab"}.get(file.dialect.separator, f'"{file.dialect.separator}"')
         raise SourceError(
-            f'{file.what} has no column "{names[0]}", which the schema declares: with {mark} as separator its first line '
+            f'{file.what} has no column "{missing}", which the schema declares: with {mark} as separator its first line '
             "has one field. Declare the separator under [table.csv] in the schema, or with --separator."
         )
 
@@ -72,5 +81,6 @@ def _file(path: str, given: Csv | None, declared: Settings | None) -> File:
         raise SourceError(f'"{path}" is a Parquet file, which has no separator, quote, encoding or header to declare.')
     if given is None and not path.lower().endswith(tuple(SEPARATORS)):
         endings = ", ".join(ENDINGS)
-        raise SourceError(f'"{path}" is not of a known kind: a file must end in {endings}, or be given as Csv(path).')
+        how = "or be given with --separator, in Python as Csv(path)"
+        raise SourceError(f'"{path}" is not of a known kind: a file must end in {endings}, {how}.')
     return CsvFile(path, dialect_of(path, given, declared))

@@ -69,6 +69,11 @@ def _frame_reader(data: Any) -> Callable[[Any, list[str]], ColumnsReader]:
         return read_pandas
     if library == "polars" and kind.__name__ in ("DataFrame", "LazyFrame"):
         return read_polars
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") and not is_series(data):
         return read_arrow
     raise SourceError(f"A {kind.__name__} is not a table that can be opened. Give {_ACCEPTED}.")
+
+
+def is_series(data: Any) -> bool:
+    """Say whether ``data`` is one column of pandas or polars, which is no table although it is an Arrow stream."""
+    return type(data).__name__ == "Series" and type(data).__module__.partition(".")[0] in ("pandas", "polars")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.source.csv import Csv
 from understudy.source.guard import unforeseen
-from understudy.source.opening import open_source
+from understudy.source.opening import is_series, open_source
 from understudy.source.protocol import Declared, Source
 from understudy.source.sql import Sql, require_query
 
@@ -57,8 +57,10 @@ def unopened(data: Any, schema: Declared) -> Source:
 
 def _lazy(data: Any) -> bool:
     """Say whether asking for columns could run something over the rows."""
-    known = isinstance(data, np.ndarray | Mapping | pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_frame(data)
-    return not known and (hasattr(data, "__arrow_c_stream__") or type(data).__name__ == "LazyFrame")
+    known = isinstance(data, np.ndarray | Mapping | pa.Table | pa.RecordBatch | pa.RecordBatchReader)
+    return not (known or _is_frame(data) or is_series(data)) and (
+        hasattr(data, "__arrow_c_stream__") or type(data).__name__ == "LazyFrame"
+    )
 
 
 def _is_frame(data: Any) -> bool:

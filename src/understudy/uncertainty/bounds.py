@@ -141,7 +141,7 @@ def _ways(possible: Possible, clique: Clique, values: Floats, beta: float) -> li
 
 def _share(evidence: Evidence, way: _Way, kind: Literal["check", "supported", "rounds"]) -> float:
     """Return the part of the failure probability that one kind of event has; the three add up to at most ``way.beta``."""
-    check = CHECK_SHARE if evidence.distances is not None and way.clique in evidence.distances.cliques else 0.0
+    check = CHECK_SHARE if way.clique in evidence.checked else 0.0
     shares = {"check": check, "supported": (1 - check) * SUPPORTED_SHARE, "rounds": (1 - check) * (1 - SUPPORTED_SHARE)}
     return way.beta * shares[kind]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
-from understudy.domain import Zeros
+from understudy.domain import Clique, Zeros
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Check, Measurement
@@ -45,3 +46,8 @@ class Evidence:
             rounds=outcome.rounds,
             distances=outcome.check,
         )
+
+    @cached_property
+    def checked(self) -> frozenset[Clique]:
+        """The marginals that were compared with the table; a set, since a wide workload has many."""
+        return frozenset() if self.distances is None else frozenset(self.distances.cliques)

@@ -124,7 +124,7 @@ MUTANTS: list[Mutant] = [
         "memory-is-not-asked-for",
         35,
         "A run begins whether it fits in memory or not",
-        ("mechanism/memory.py", "    if needed > left:\n", "    if False:\n"),
+        ("mechanism/memory.py", "    if left is not None and needed > left:\n", "    if left is not None and False:\n"),
         f"{MEMORY}test_a_run_that_would_not_fit_is_refused_with_nothing_on_record",
         f"{MEMORY}test_the_refusal_says_how_much_what_is_there_and_what_to_do",
     ),
