@@ -86,7 +86,7 @@ def resume_forgets(patch: pytest.MonkeyPatch) -> None:
 def recalled_for_free(patch: pytest.MonkeyPatch) -> None:
     """A resumed run does not count what it was answered before, and goes on as if its budget were whole."""
 
-    def free(self: Door, request: Request, size: int, below: int | None = None) -> Counts | None:
+    def free(self: Door, question: object, request: Request) -> Counts | None:
         return self._log.recall(request)
 
     patch.setattr(Door, "_recalled", free)

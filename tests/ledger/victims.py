@@ -53,7 +53,7 @@ def _mark_draws(marks: Any) -> None:
 
 
 def _mark_answers(marks: Any) -> None:
-    measure, select, check = session.Session.measure, session.Session.select, session.Session.check
+    measure, select, check = session.Session.measure, session.Session.select, session.Session.distances
 
     def measured(self: Any, *arguments: Any, **options: Any) -> Any:
         found = measure(self, *arguments, **options)
@@ -71,7 +71,7 @@ def _mark_answers(marks: Any) -> None:
         return found
 
     session.Session.measure = measured  # type: ignore[method-assign]
-    session.Session.check = checked  # type: ignore[method-assign]
+    session.Session.distances = checked  # type: ignore[method-assign]
     session.Session.select = selected  # type: ignore[method-assign]
 
 

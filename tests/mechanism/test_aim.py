@@ -26,7 +26,7 @@ from understudy.mechanism.candidates import allowed, judged
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.session import LATEST
 from understudy.model import tree_size
-from understudy.privacy import Door, Unit
+from understudy.privacy import Choice, Door, Marginal, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -310,25 +310,25 @@ class Replay:
         self.filter = Door(_NoSource(door.domain), _budget(door)).filter  # type: ignore[arg-type]
         self._measurements = iter(outcome.measurements)
         self._selections = iter([r.selection for r in outcome.rounds])
-        self._check = outcome.check
+        self._distances = outcome.distances
 
-    def measure(self, clique, *, sigma, noise="gaussian"):  # type: ignore[no-untyped-def]
-        found = next(self._measurements)
-        assert (found.clique, found.scale, found.noise) == (clique, sigma, noise)
+    def timed(self, clock):  # type: ignore[no-untyped-def]
+        return clock
+
+    def ask(self, question):  # type: ignore[no-untyped-def]
+        match question:
+            case Marginal():
+                found = next(self._measurements)
+                assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
+            case Choice():
+                found = next(self._selections)
+                assert found.epsilon == question.epsilon
+                assert len(found.weights) == len(question.candidates)
+            case _:
+                found = self._distances
+                assert (found.cliques, found.sigma) == (question.reads, question.sigma)
         self.filter.charge(found.rho, "replayed")
         return found
-
-    def select(self, candidates, *, epsilon):  # type: ignore[no-untyped-def]
-        found = next(self._selections)
-        assert found.epsilon == epsilon
-        assert len(found.weights) == len(candidates)
-        self.filter.charge(found.rho, "replayed")
-        return found
-
-    def check(self, estimates, *, sigma):  # type: ignore[no-untyped-def]
-        assert (self._check.cliques, self._check.sigma) == (tuple(e.clique for e in estimates), sigma)
-        self.filter.charge(self._check.rho, "replayed")
-        return self._check
 
 
 class _NoSource:

@@ -202,13 +202,13 @@ def adaptive_run(domain: Domain, rows: Rows, unit: Unit, seed: int) -> tuple[Tab
     source, noise = TableSource(domain, rows), RecordingNoise(seed)
     cliques = [c for n in range(1, len(domain) + 1) for c in combinations(domain.attributes, n)]
     door = Door(source, Budget.of(rho=1), unit=unit, noise=noise, expect=cliques[:2])
-    answers = [door.measure(c, sigma=4.0, noise="laplace").values for c in cliques[: len(domain)]]
+    answers = [door.measure(c, scale=4.0, noise="laplace").values for c in cliques[: len(domain)]]
     for _ in range(3):
         shift = float(sum(a.sum() for a in answers)) / 100
         candidates = [Candidate(c, 1.0 + abs(shift), 1.0, np.full(domain.shape(c), shift)) for c in cliques]
         chosen = door.select(candidates, epsilon=epsilon_for(door.filter.remaining / 10))
         sigma = sigma_for(door.filter.remaining / 2, unit) * (1 + abs(shift) % 1)
-        answers.append(door.measure(chosen.clique, sigma=sigma).values)
+        answers.append(door.measure(chosen.clique, scale=sigma).values)
     return source, noise, door
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import InternalError
 from understudy.model import Fit, Model, Observation
-from understudy.privacy import Charge, Check, Measurement, Selection, Unit
+from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
 from understudy.workload import Workload
 
 MOST_ROWS = 10_000_000
@@ -108,7 +108,7 @@ class Outcome:
     most_rounds: int
     """No run with these settings can have more rounds than this, whatever it finds."""
     seconds: float
-    check: Check | None = field(default=None, repr=False)
+    distances: Distances | None = field(default=None, repr=False)
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
 
     @property

@@ -36,7 +36,19 @@ from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
 from understudy.mechanism.schedule import Step
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
-from understudy.privacy import Candidate, Check, Door, Log, Measurement, NoLog, Selection, distances_sigma_for
+from understudy.privacy import (
+    Candidate,
+    Choice,
+    Distances,
+    DistancesTo,
+    Door,
+    Log,
+    Marginal,
+    Measurement,
+    NoLog,
+    Selection,
+    distances_sigma_for,
+)
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
@@ -109,7 +121,7 @@ class Session:
         return self.door.filter.remaining - self._held
 
     def hold_back(self, share: Fraction) -> None:
-        """Keep a share of the budget for ``check``; before anything is spent."""
+        """Keep a share of the budget for ``distances``; before anything is spent."""
         self._held = share * self.rho
         self.rho -= self._held
 
@@ -181,7 +193,7 @@ class Session:
 
     def measure(self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int) -> Measurement:
         """Measure a marginal through the door and keep it."""
-        found = self.door.measure(clique, sigma=scale, noise=noise)
+        found = self.door.ask(Marginal(self.domain.clique(clique), scale, noise))
         self.measurements.append(found)
         self.tell(Measured(round_index, found.clique, found.values.size, scale, float(found.rho)))
         return found
@@ -189,7 +201,7 @@ class Session:
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
         began = self._clock()
-        found = self.door.select(candidates, epsilon=epsilon)
+        found = self.door.ask(Choice(candidates, epsilon))
         share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
         self.judging_seconds = (self._clock() - began) / share
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
@@ -198,14 +210,14 @@ class Session:
     def _cells(self, cliques: Iterable[Clique]) -> int:
         return sum(self.domain.cells(clique) for clique in cliques)
 
-    def check(self, cliques: Sequence[Clique]) -> Check:
+    def distances(self, cliques: Sequence[Clique]) -> Distances:
         """Spend what was held back, and all that is left, on how far the last model is from the table on ``cliques``."""
         assert self.fit is not None
         self.rho, self._held = self.rho + self._held, Fraction(0)
         later = estimates(self.fit.model, cliques, "double")
         asked = [Candidate(r, 1.0, 0.0, estimate) for r, estimate in zip(cliques, later, strict=True)]
         scale = distances_sigma_for(self.remaining, len(asked), self.door.unit)
-        found = self.door.check(asked, sigma=scale)
+        found = self.door.ask(DistancesTo(asked, scale))
         self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
@@ -241,10 +253,12 @@ class Session:
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
         checked: Sequence[Clique] = (),
     ) -> Outcome:
-        """Close the record; the model that is handed out is fitted once more, closer than a round needs, and ``checked``."""
+        """Close the record. The model that is handed out is fitted once more, closer than a round needs, and compared with
+        the table on the marginals ``checked``.
+        """
         if self.fit is not None:
             self._fit(len(self.rounds), self._refiner)
-        check = self.check(checked) if checked else None
+        distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
         return Outcome(
@@ -263,7 +277,7 @@ class Session:
             ended=ended,
             most_rounds=most_rounds,
             seconds=self.seconds,
-            check=check,
+            distances=distances,
         )
 
 

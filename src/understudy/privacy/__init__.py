@@ -16,9 +16,20 @@ from understudy.privacy.cost import (
     selection_cost,
     sigma_for,
 )
-from understudy.privacy.door import Check, Door, Measurement, Selection
+from understudy.privacy.door import Door
 from understudy.privacy.log import Log, NoLog, Request
 from understudy.privacy.noise import Noise
+from understudy.privacy.questions import (
+    Choice,
+    Distances,
+    DistancesTo,
+    Marginal,
+    Mask,
+    Measurement,
+    Question,
+    Receipt,
+    Selection,
+)
 from understudy.privacy.research import ResearchNoise
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise
@@ -28,13 +39,19 @@ __all__ = [
     "Budget",
     "Candidate",
     "Charge",
-    "Check",
+    "Choice",
+    "Distances",
+    "DistancesTo",
     "Door",
     "Filter",
     "Log",
+    "Marginal",
+    "Mask",
     "Measurement",
     "NoLog",
     "Noise",
+    "Question",
+    "Receipt",
     "Request",
     "ResearchNoise",
     "SecureNoise",

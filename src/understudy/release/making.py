@@ -177,8 +177,8 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[Bound
 
 
 def _check(outcome: Outcome) -> CheckRecord | None:
-    if outcome.check is None:
+    if outcome.distances is None:
         return None
-    pairs = zip(outcome.check.cliques, outcome.check.values, strict=True)
+    pairs = zip(outcome.distances.cliques, outcome.distances.values, strict=True)
     found = [DistanceRecord(columns=list(clique), distance=int(value)) for clique, value in pairs]
-    return CheckRecord(sigma=outcome.check.sigma, rho=Amount.of(outcome.check.rho), marginals=found)
+    return CheckRecord(sigma=outcome.distances.sigma, rho=Amount.of(outcome.distances.rho), marginals=found)

@@ -22,7 +22,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError, UserError
 from understudy.mechanism import Outcome
 from understudy.model import Model
-from understudy.privacy import Charge, Check, Measurement, Unit
+from understudy.privacy import Charge, Distances, Measurement, Unit
 from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
@@ -183,18 +183,18 @@ class Release:
             ended=self.record.mechanism.ended,
             most_rounds=self.record.mechanism.most_rounds,
             seconds=0.0,
-            check=self.check,
+            distances=self.distances,
         )
 
     @property
-    def check(self) -> Check | None:
+    def distances(self) -> Distances | None:
         """How far the model turned out to be from the private table, with noise; None where no budget was kept for that."""
         found = self.record.check
         if found is None:
             return None
         cliques = tuple(self.domain.clique(m.columns) for m in found.marginals)
         values = np.array([m.distance for m in found.marginals], dtype=np.int64)
-        return Check(cliques, values, found.sigma, found.rho.fraction, self.private)
+        return Distances(cliques, values, found.sigma, found.rho.fraction, self.private)
 
     def intervals(self, *columns: str, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
         """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""

@@ -141,7 +141,7 @@ def _ways(possible: Possible, clique: Clique, values: Floats, beta: float) -> li
 
 def _share(outcome: Outcome, way: _Way, kind: Literal["check", "supported", "rounds"]) -> float:
     """Return the part of the failure probability that one kind of event has; the three add up to at most ``way.beta``."""
-    check = CHECK_SHARE if outcome.check is not None and way.clique in outcome.check.cliques else 0.0
+    check = CHECK_SHARE if outcome.distances is not None and way.clique in outcome.distances.cliques else 0.0
     shares = {"check": check, "supported": (1 - check) * SUPPORTED_SHARE, "rounds": (1 - check) * (1 - SUPPORTED_SHARE)}
     return way.beta * shares[kind]
 
@@ -158,13 +158,13 @@ def _supported(outcome: Outcome, possible: Possible, ways: Sequence[_Way]) -> li
 
 def _checked(outcome: Outcome, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
     """Theorem 4: the noisy distance plus what its noise may hide, then the triangle inequality."""
-    if outcome.check is None or outcome.model is None:
+    if outcome.distances is None or outcome.model is None:
         return []
-    noisy = dict(zip(outcome.check.cliques, outcome.check.values, strict=True))
+    noisy = dict(zip(outcome.distances.cliques, outcome.distances.values, strict=True))
     mine = [way for way in ways if way.clique in noisy]
     cliques = list(dict.fromkeys(way.clique for way in mine))
     centres = {r: Centre.of(m) for r, m in zip(cliques, outcome.model.marginals(cliques), strict=True)}
-    noise = (Term(1.0, "gaussian", outcome.check.sigma, 1),)
+    noise = (Term(1.0, "gaussian", outcome.distances.sigma, 1),)
     found = []
     for way in mine:
         radius = cell_radius(noise, 2 * _share(outcome, way, "check"))  # one side of it
