@@ -49,6 +49,8 @@ the last place.
 class Door:
     """Answers questions about a private table, within a budget.
 
+    ``budget`` may be a filter that other doors spend from as well: they then share one budget, and none can overspend it.
+
     ``expect`` lists marginals that may be asked for: the first accepted question counts them all in one pass,
     and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
@@ -63,7 +65,7 @@ class Door:
     def __init__(
         self,
         source: Source,
-        budget: Budget,
+        budget: Budget | Filter,
         *,
         unit: Unit = Unit.ADD_REMOVE,
         noise: Noise | None = None,
@@ -73,7 +75,7 @@ class Door:
         self._domain: Domain = source.domain
         self._unit = unit
         self._noise: Noise = SecureNoise() if noise is None else noise
-        self._filter = Filter(budget.rho)
+        self._filter = budget if isinstance(budget, Filter) else Filter(budget.rho)
         self._log: Log = NoLog() if log is None else log
         self._clocks: list[Stopwatch] = []
         self._read = _reader(source, [self._domain.clique(clique) for clique in expect], self._log, self._clocks)
