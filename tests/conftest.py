@@ -8,6 +8,8 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
+from understudy.privacy import Unit
+
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -19,3 +21,8 @@ for name in (*SCREEN, *OURS):
     os.environ.pop(name, None)
 os.environ["TERM"] = "xterm"
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the exit status of a child is lost
+
+
+def pytest_make_parametrize_id(config: object, val: object) -> str | None:
+    """Name the unit of privacy in a test's name, where pytest would number it."""
+    return f"Unit.{val.value.upper()}" if isinstance(val, Unit) else None

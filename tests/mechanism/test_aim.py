@@ -26,7 +26,7 @@ from understudy.mechanism.candidates import allowed, judged
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.session import LATEST
 from understudy.model import tree_size
-from understudy.privacy import Choice, Door, Marginal, Unit
+from understudy.privacy import UNITS, Choice, Door, Marginal, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -217,7 +217,7 @@ def test_snapshots_are_kept_where_bounds_may_rest_on_them(make_door: MakeDoor) -
     assert LATEST <= len(kept) < len(outcome.rounds) == 20
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     "option",
     [
@@ -232,7 +232,7 @@ def test_snapshots_are_kept_where_bounds_may_rest_on_them(make_door: MakeDoor) -
 def test_every_ablation_runs(make_door: MakeDoor, unit: Unit, option: dict[str, object]) -> None:
     outcome = mechanism("aim", **option).run(make_door(unit=unit, rho=1), TWO_WAY, zeros=[Zero()])
     assert outcome.rounds
-    assert outcome.unit is unit
+    assert outcome.unit == unit
     if option.get("noise") == "laplace":
         assert {m.noise for m in outcome.measurements} == {"laplace"}
     if option.get("adaptive") is False:

@@ -13,7 +13,7 @@ from understudy.domain import Domain
 from understudy.errors import BudgetError
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.model import fit
-from understudy.privacy import Unit
+from understudy.privacy import UNITS, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -45,7 +45,7 @@ options = st.fixed_dictionaries(
     name=st.sampled_from(sorted(MECHANISMS)),
     options=options,
     rho=st.fractions(min_value=Fraction(1, 10**4), max_value=50),
-    unit=st.sampled_from(list(Unit)),
+    unit=st.sampled_from(UNITS),
     rows=st.sampled_from([0, 1, 50, 500]),
     seed=st.integers(0, 3),
 )

@@ -24,6 +24,7 @@ from understudy.errors import (
     WorkloadError,
 )
 from understudy.privacy import (
+    UNITS,
     Budget,
     Candidate,
     Door,
@@ -332,7 +333,7 @@ def test_research_noise_says_so_itself() -> None:
 
 @pytest.mark.promise(8)
 @pytest.mark.promise(17)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
     opened_door, _ = opened(unit=unit)
     first = opened_door.measure(("age",), scale=3.0)
@@ -349,7 +350,7 @@ def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
 
 
 @pytest.mark.promise(8)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_distances_are_charged_one_by_one(unit: Unit) -> None:
     """One record moves every distance by ``unit.score``: as a vector they move by its square times their number."""
     opened_door, _ = opened(unit=unit)

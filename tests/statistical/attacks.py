@@ -48,7 +48,7 @@ class Table:
 
 def worst_pair(unit: Unit) -> tuple[Table, Table]:
     """Return neighbours that every marginal tells apart as far as the unit allows."""
-    without = REST if unit is Unit.ADD_REMOVE else [*REST, INSTEAD]
+    without = REST if unit == Unit.ADD_REMOVE else [*REST, INSTEAD]
     return Table(without), Table([*REST, ROW])
 
 

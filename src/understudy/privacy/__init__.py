@@ -33,9 +33,10 @@ from understudy.privacy.questions import (
 from understudy.privacy.research import ResearchNoise
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise
-from understudy.privacy.unit import Unit
+from understudy.privacy.unit import UNITS, Unit
 
 __all__ = [
+    "UNITS",
     "Budget",
     "Candidate",
     "Charge",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -124,7 +124,7 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
         delta=delta,
         rho=Amount.of(budget.rho),
         spent=Amount.of(outcome.spent),
-        unit=outcome.unit.value,
+        unit=cast(Literal["add_remove", "replace"], outcome.unit.value),  # checked by the record; users get no other
     )
 
 

@@ -107,7 +107,7 @@ class Release:
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit(self.record.privacy.unit)
+        return Unit.of(self.record.privacy.unit)
 
     @property
     def rounds(self) -> tuple[RoundRecord, ...]:

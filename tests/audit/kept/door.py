@@ -91,8 +91,8 @@ MUTANTS = [
         "replacing a record charged as if it were added",
         (
             "privacy/unit.py",
-            'replacement.\n        """\n        return 1 if self is Unit.ADD_REMOVE else 2',
-            'replacement.\n        """\n        return 1',
+            "return self.rows**2 if self.kind",
+            "return self.rows**2 if True or self.kind",
         ),
         APART,
         f"{FILTER}test_costs_are_the_textbook_ones",
