@@ -8,8 +8,6 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-from understudy.privacy import Unit
-
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -25,4 +23,6 @@ signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the exit s
 
 def pytest_make_parametrize_id(config: object, val: object) -> str | None:
     """Name the unit of privacy in a test's name, where pytest would number it."""
+    from understudy.privacy import Unit  # not before: the mutants of the audit are made while it is loaded
+
     return f"Unit.{val.value.upper()}" if isinstance(val, Unit) else None

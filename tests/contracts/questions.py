@@ -14,8 +14,23 @@ import pytest
 from privacy.fakes import ConstantSource, ForbiddenSource, RecordingNoise, TableSource
 from understudy.domain import Domain
 from understudy.errors import BudgetExceeded, FormatError, UserError
-from understudy.privacy import Budget, Candidate, Choice, DistancesTo, Door, Filter, Marginal, NoLog, Question, Request, Unit
-from understudy.privacy.noise import Counts
+from understudy.privacy import (
+    Budget,
+    Candidate,
+    Choice,
+    DistancesTo,
+    Door,
+    Filter,
+    Linear,
+    Marginal,
+    Matrix,
+    NoLog,
+    PrefixSums,
+    Question,
+    Request,
+    Unit,
+)
+from understudy.privacy.noise import INT64, Counts
 
 from .median import Median
 from .tape import Draw, cost
@@ -33,11 +48,17 @@ def _candidates() -> list[Candidate]:
     return [Candidate(c, w, 1.5, rng.uniform(0, 4, DOMAIN.shape(c))) for c, w in zip(cliques, (1.0, 0.3, 0.0), strict=True)]
 
 
+SUMS = np.array([[1, 1, 0, 0, 0, 0], [0, -2, 1, 0, 0, 5], [3, 3, 3, 3, 3, 3]])
+
 EXAMPLES: dict[str, Question[Any]] = {
     "marginal": Marginal(("age", "town"), 3.0),
     "laplace": Marginal(("age",), 2.0, "laplace"),
     "choice": Choice(_candidates(), 0.7),
     "distances": DistancesTo(_candidates(), 4.0),
+    "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
+    "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),
+    "prefix sums": Linear(("age",), PrefixSums((4,)), 3.0),
+    "prefix sums of two": Linear(("sex", "town"), PrefixSums((2, 3)), 3.0, "laplace"),
     "median": Median("age", 0.5),
 }
 """A new kind of question joins the suite by a line here."""
@@ -83,14 +104,15 @@ def the_cost_covers_what_neighbours_do(question: Question[Any]) -> None:
 
 def counts_of_any_size_are_taken(question: Question[Any]) -> None:
     """Counts at the end of int64 neither fail nor wrap round: one record more moves the numbers as far as any."""
-    counts = ConstantSource(DOMAIN, LARGEST).count(question.reads)
-    low = _exact(question, counts)
-    for place in range(DOMAIN.cells(question.reads[0])):
-        more = [c.copy() for c in counts]
-        more[0].reshape(-1)[place] += 1
-        moved = [abs(int(a) - int(b)) for a, b in zip(low, _exact(question, more), strict=True)]
-        mask = question.mask(Unit.ADD_REMOVE)
-        assert max(moved, default=0) <= mask.sensitivity, "a large count wraps round"
+    full = [np.full(DOMAIN.shape(c), INT64.max // DOMAIN.cells(c)) for c in question.reads]  # one more than all is too much
+    for counts in (full, ConstantSource(DOMAIN, LARGEST).count(question.reads)):
+        full[0].reshape(-1)[0] = INT64.max - full[0].reshape(-1)[1:].sum()
+        low, mask = _exact(question, counts), question.mask(Unit.ADD_REMOVE)
+        for place in range(1, DOMAIN.cells(question.reads[0])):
+            more = [c.copy() for c in counts]
+            more[0].reshape(-1)[place] += 1
+            moved = [abs(int(a) - int(b)) for a, b in zip(low, _exact(question, more), strict=True)]
+            assert max(moved, default=0) <= mask.sensitivity, "a large count wraps round"
 
 
 def over_budget_is_refused_unread(question: Question[Any]) -> None:

@@ -27,8 +27,11 @@ from .questions import (
 )
 
 
+@pytest.mark.promise(4)
+@pytest.mark.promise(5)
 @pytest.mark.promise(8)
 @pytest.mark.promise(9)
+@pytest.mark.promise(11)
 @pytest.mark.promise(17)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", EXAMPLES)

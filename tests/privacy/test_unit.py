@@ -26,6 +26,8 @@ def moved(unit: Unit, rng: np.random.Generator, cells: int) -> np.ndarray:
     return added - np.bincount(other, minlength=cells)
 
 
+@pytest.mark.promise(8)
+@pytest.mark.promise(11)
 @pytest.mark.promise(17)
 @pytest.mark.parametrize("unit", MANY)
 def test_sensitivities_are_the_most_that_a_neighbour_moves(unit: Unit) -> None:

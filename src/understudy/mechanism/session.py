@@ -42,6 +42,8 @@ from understudy.privacy import (
     Distances,
     DistancesTo,
     Door,
+    Linear,
+    LinearMap,
     Log,
     Marginal,
     Measurement,
@@ -191,9 +193,12 @@ class Session:
         """Pass an event on to the listener."""
         self._tell(event)
 
-    def measure(self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int) -> Measurement:
-        """Measure a marginal through the door and keep it."""
-        found = self.door.ask(Marginal(self.domain.clique(clique), scale, noise))
+    def measure(
+        self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int, query: LinearMap | None = None
+    ) -> Measurement:
+        """Measure a marginal, or a linear ``query`` of it, through the door and keep it."""
+        on = self.domain.clique(clique)
+        found = self.door.ask(Marginal(on, scale, noise) if query is None else Linear(on, query, scale, noise))
         self.measurements.append(found)
         self.tell(Measured(round_index, found.clique, found.values.size, scale, float(found.rho)))
         return found
@@ -229,7 +234,8 @@ class Session:
         began = self._clock()
         start = None if self.fit is None else self.fit.model
         observations = [
-            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION)) for m in self.measurements
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
+            for m in self.measurements
         ]
         self._fits.append(f"fit {len(self._fits)}")
         found = remembered(

@@ -18,17 +18,20 @@ from understudy.privacy.cost import (
 )
 from understudy.privacy.door import Door
 from understudy.privacy.log import Log, NoLog, Request
+from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
     Choice,
     Distances,
     DistancesTo,
+    Linear,
     Marginal,
     Mask,
     Measurement,
     Question,
     Receipt,
     Selection,
+    linear_scale_for,
 )
 from understudy.privacy.research import ResearchNoise
 from understudy.privacy.scoring import Candidate
@@ -45,12 +48,16 @@ __all__ = [
     "DistancesTo",
     "Door",
     "Filter",
+    "Linear",
+    "LinearMap",
     "Log",
     "Marginal",
     "Mask",
+    "Matrix",
     "Measurement",
     "NoLog",
     "Noise",
+    "PrefixSums",
     "Question",
     "Receipt",
     "Request",
@@ -65,7 +72,9 @@ __all__ = [
     "gaussian_cost",
     "laplace_cost",
     "laplace_scale_for",
+    "linear_scale_for",
     "rho_of",
     "selection_cost",
     "sigma_for",
+    "stored_map",
 ]

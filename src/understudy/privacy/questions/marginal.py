@@ -11,6 +11,7 @@ from typing import Any
 from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, WorkloadError, did_you_mean
 from understudy.privacy.cost import gaussian_cost, laplace_cost, positive
+from understudy.privacy.maps import LinearMap
 from understudy.privacy.noise import Counts, NoiseKind
 from understudy.privacy.questions.base import Mask, Question, Receipt
 from understudy.privacy.unit import Unit
@@ -18,21 +19,23 @@ from understudy.privacy.unit import Unit
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A noisy marginal, and all that is public about how it was made."""
+    """A noisy marginal, or a linear query of one, and all that is public about how it was made."""
 
     clique: Clique
     values: Counts
-    """Shaped as the marginal; may be negative."""
+    """Shaped as the marginal, or flat for a query; may be negative."""
     noise: NoiseKind
     scale: float
     """The parameter of the noise: sigma of a discrete Gaussian, b of a discrete Laplace."""
     rho: Fraction
     private: bool
     """False when the noise came from a seeded generator."""
+    query: LinearMap | None = None
+    """What ``values`` answer about the marginal; None: its cells."""
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of the noise on each cell."""
+        """The standard deviation of the noise on each value."""
         return gaussian_deviation(self.scale) if self.noise == "gaussian" else laplace_deviation(self.scale)
 
 
