@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 
 .PHONY: help demo test audit vulnerabilities check test-oracle test-browser \
-	bench-counting bench-engine bench-scaling bench-aim bench-downstream \
+	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
 
@@ -60,6 +60,9 @@ $(VENV)/.bench: $(VENV)/.installed
 
 bench-counting: $(VENV)/.installed  ## count all 3-way marginals beside mbi 2.0
 	$(BIN)/python benchmarks/counting.py
+
+bench-reading: $(VENV)/.installed  ## read CSV files beside DuckDB
+	$(BIN)/python benchmarks/reading.py
 
 bench-engine: $(VENV)/.installed  ## fit, query and generate beside mbi 2.0
 	$(BIN)/python benchmarks/engine.py

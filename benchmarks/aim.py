@@ -36,7 +36,7 @@ from understudy.model.threads import workers
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.schema import Zeros
 from understudy.source import MemorySource
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 
 PEER = ROOT / ".venv-mbi"
 RESULTS = ROOT / "benchmarks" / "results" / "aim.jsonl"
@@ -133,7 +133,7 @@ def bound_ratios(table: Table, outcome: Outcome, records: NDArray[Any]) -> dict[
     """Bound over true error of every marginal of the closure, by kind."""
     cliques = list(table.workload.closure)
     made = TableMarginals(table.domain, records)
-    found = bounds(outcome, made, confidence=0.95)
+    found = bounds(Evidence.of(outcome), made, confidence=0.95)
     real = dict(zip(cliques, table.source.count(cliques), strict=True))
     synthetic = dict(zip(cliques, made.marginals(cliques), strict=True))
     ratios: dict[str, list[float]] = {"supported": [], "unsupported": []}

@@ -1,4 +1,4 @@
-"""All 3-way marginals of msnbc and fire: in memory beside mbi 2.0, and from Parquet through DuckDB out of core.
+"""All 3-way marginals of msnbc and fire: in memory beside mbi 2.0, and from Parquet out of core.
 
 Run by ``make bench-counting``; exits with 1 when a bar is missed. mbi lives in a virtual environment of its own
 (.venv-mbi, made here when absent) and every timing runs in a process of its own, in turn.
@@ -37,9 +37,7 @@ COPIES = 10
 LEAST_SPEEDUP = 3.0
 MOST_TIME_GROWTH = 1.25 * COPIES
 MOST_PEAK_GROWTH = 1.1
-"""From COPIES to twice as many. One copy has a single row group and keeps one DuckDB thread busy; the peak rises
-until all threads read ahead, and must stay there."""
-MEMORY_LIMIT = "1GB"
+"""From COPIES to twice as many."""
 MOST_PEAK_BYTES = 10**9
 
 Counts = list[NDArray[Any]]
@@ -214,7 +212,6 @@ def machine() -> dict[str, Any]:
         "machine": platform.machine(),
         "python": platform.python_version(),
         "packages": packages,
-        "memory_limit": MEMORY_LIMIT,
     }
 
 

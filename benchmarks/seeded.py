@@ -30,7 +30,7 @@ from reference_sets import DATASETS, ROOT
 from tables import PREDICTED, Table
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.privacy import Budget, Door, Measurement, ResearchNoise
-from understudy.synthesize import unit_of
+from understudy.request import unit_of
 
 STORED = ROOT / "benchmarks" / "results" / "seeded.jsonl"
 TABLES = ("titanic", "adult")
@@ -144,7 +144,18 @@ def of_arrays(arrays: Iterable[Any]) -> str:
 def made_with() -> dict[str, Any]:
     """What the digits depend on beside the code, and the commit."""
     kernels = sorted({f"{one['internal_api']} {one['version']} {one['architecture']}" for one in threadpool_info()})
-    return {"versions": provenance.versions(), "machine": provenance.machine(), "blas": kernels}
+    vectors = np.show_config(mode="dicts")["SIMD Extensions"]
+    return {
+        "versions": provenance.versions(),
+        "machine": provenance.machine(),
+        "blas": kernels,
+        "vectors": [*vectors["baseline"], *vectors["found"]],
+    }
+
+
+def numpy_of(made: dict[str, Any]) -> str:
+    """The version of NumPy, and the vector instructions that its kernels use."""
+    return f"{made['versions']['numpy']} with {' '.join(made['vectors'])}"
 
 
 def differences(line: Line, before: Line | None) -> str:
@@ -165,9 +176,10 @@ def compare(wanted: Sequence[Setting], file: Path) -> int:
     """Run ``wanted`` and list what differs from ``file``; 1 when something does."""
     first, before = read(file)
     now, count = made_with(), 0
-    for part in ("blas", "versions"):
-        if now[part] != first[part]:
-            print(f"{part}: {now[part]}, in {file.name} {first[part]}")
+    print(f"Compared with commit {first['versions']['commit']}.")
+    for part, here, there in (("BLAS", now["blas"], first["blas"]), ("NumPy", numpy_of(now), numpy_of(first))):
+        if here != there:
+            print(f"{part} is {here} here, was {there} there: runs may differ although the code is the same.")
     for setting in wanted:
         word = differences(run(setting), before.get(setting.key))
         count += bool(word)

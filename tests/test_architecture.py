@@ -25,6 +25,7 @@ ROOMS = [
     "release",
     "report",
     "progress",
+    "request",
     "synthesize",
     "planning",
     "evaluate",

@@ -74,7 +74,7 @@ def test_a_plan_opens_no_data_and_keeps_arithmetic_apart() -> None:
     release = quick(table(100), epsilon=1, mechanism="aim", workload="all-2way")
     assert release.measurements[0].scale == plan.sigma_first
     assert len(release.rounds) <= plan.most_rounds
-    assert release.record.model.size >= plan.least_size
+    assert release.manifest.model.size >= plan.least_size
     assert plan.marginals == len(release.bounds)
 
 

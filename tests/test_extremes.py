@@ -18,9 +18,9 @@ from understudy.mechanism import outcome
 from understudy.privacy import Budget
 from understudy.privacy.budget import DELTAS, EPSILONS, RHOS
 from understudy.report import render_report
+from understudy.request import unit_of
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.synthesize import unit_of
 
 SCHEMA = parse_schema(
     """
@@ -50,7 +50,9 @@ ENDS: list[dict[str, float]] = [
     {"rho": RHOS[0]},
     {"rho": RHOS[1]},
 ]
-GRID: list[dict[str, float]] = [{"epsilon": 10.0**e, "delta": d} for e in range(-6, 7) for d in (1e-100, 1e-30, 1e-9, 0.1)]
+GRID: list[dict[str, float]] = [
+    {"epsilon": 10.0**e, "delta": d} for e in (-6, -4, -2, 0, 2, 3, 4, 6) for d in (1e-100, 1e-9)
+]
 
 
 def made(mechanism: str, **settings: Any) -> Release:
@@ -65,7 +67,7 @@ def looked_at(release: Release) -> None:
     for text in (render_report(release), repr(release), release.card, release._repr_html_(), release.marginal("a", "b")):
         assert "nan" not in str(text).lower().replace("finance", "")
     assert all(bound.value >= 0 for bound in release.bounds.values())
-    release.intervals("a")
+    release.intervals(*release.measurements[-1].clique)
     release.sample(3)
 
 
@@ -85,13 +87,13 @@ def test_the_ends_of_what_is_accepted_work(mechanism: str, budget: dict[str, flo
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("unit", ["add-remove", "replace"])
 @pytest.mark.parametrize("mechanism", MAKING)
-def test_whatever_is_accepted_works(mechanism: str, unit: str, noise: str, seed: int | None) -> None:
-    for budget in [*ENDS, *GRID]:
-        looked_at(made(mechanism, **budget, unit=unit, noise=noise, seed=seed))
+def test_whatever_is_accepted_works(mechanism: str, unit: str, noise: str) -> None:
+    """Every second run with seeded noise, which has limits of its own."""
+    for turn, budget in enumerate([*ENDS, *GRID]):
+        looked_at(made(mechanism, **budget, unit=unit, noise=noise, seed=None if turn % 2 else 1))
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -143,7 +145,7 @@ def test_noise_does_not_decide_how_much_memory_a_table_takes(monkeypatch: pytest
     monkeypatch.setattr(outcome, "MOST_ROWS", 50)
     release = made("independent", epsilon=1.0, seed=1, rows=None)
     assert len(release.codes) == 50
-    assert release.weight == pytest.approx(release.record.table.total / 50)
+    assert release.weight == pytest.approx(release.manifest.table.total / 50)
 
 
 @pytest.mark.promise(17)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from release_tables import SCHEMA, quick, table
 from understudy.cli import main
+from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.mechanism import MECHANISMS, mechanism
+from understudy.privacy import Budget, Door, ResearchNoise
+from understudy.source import MemorySource
+from understudy.workload import Workload
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ def test_every_option_of_a_mechanism_is_taken(name: str) -> None:
 def test_a_run_refuses_what_its_mechanism_has_no_use_for(option: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=f'"independent" has no option "{next(iter(option))}"'):
         quick(table(20), **option)
-    assert quick(table(20), max_size="1MB").record.mechanism.options == {"max_size": 2**20}
+    assert quick(table(20), max_size="1MB").manifest.mechanism.options == {"max_size": 2**20}
 
 
 def test_the_command_says_it_before_it_reads(tmp_path: Path) -> None:
@@ -64,3 +70,42 @@ def test_the_command_says_it_before_it_reads(tmp_path: Path) -> None:
     assert 'has no option "time_limit"; its options are max_size, noise, zeros' in result.stderr
     assert "Nothing was spent" in result.stderr
     assert CliRunner().invoke(main, list(map(str, base))).exit_code == 0
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_a_mechanism_says_rightly_whether_it_makes_a_model(name: str) -> None:
+    domain = Domain.of({"a": 3, "b": 2})
+    codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2])
+    how, workload = mechanism(name), Workload.all_kway(domain, 1)
+    door = Door(MemorySource.of_codes(codes, domain), Budget.of(rho=1), noise=ResearchNoise(0))
+    made = how.run(door, workload)
+    assert made.mechanism == name
+    assert (made.model is not None) is MECHANISMS[name].modelled is (how.max_size > 0)
+
+
+def test_only_what_makes_a_model_can_make_a_table() -> None:
+    (option,) = [p for p in main.commands["synthesize"].params if p.name == "mechanism"]  # type: ignore[attr-defined]
+    offered = set(option.type.choices)
+    assert offered == set(MECHANISMS) - {"gaussian"}
+    with pytest.raises(UserError, match='"gaussian" only answers queries and makes no table; use one of "aim", "mwem"'):
+        quick(table(20), mechanism="gaussian")
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
+    wrong = {
+        "noise": "loud",
+        "max_size": 0,
+        "rounds": 0,
+        "alpha": 1.0,
+        "check": -0.1,
+        "time_limit": -1,
+        "initial": "all",
+        "candidates": "none",
+        "criterion": "best",
+    }
+    takes = MECHANISMS[name].takes
+    assert set(takes) <= {*wrong, "zeros", "adaptive"}
+    for option in set(takes) & set(wrong):
+        with pytest.raises(UserError, match=rf'^{option} must .* "?{re.escape(str(wrong[option]))}"?\.'):
+            mechanism(name, **{option: wrong[option]})

@@ -20,11 +20,12 @@ from contracts.tape import frozen_entropy
 from release_tables import quick, schema, table
 from understudy import example
 from understudy.errors import FormatError, UserError
-from understudy.release import NOT_PRIVATE, Record, Release, json_schema
+from understudy.release import NOT_PRIVATE, Manifest, Release, json_schema
 from understudy.release import storage as storage_module
-from understudy.release.record import Amount
+from understudy.release.manifest import Amount
 from understudy.release.toml import schema_toml
-from understudy.schema import parse_schema
+from understudy.schema import Schema, parse_schema
+from understudy.uncertainty import bounds
 
 CANARY = "CANARY-7f3e"
 ODD_ROWS = 4177
@@ -44,7 +45,7 @@ def folder(release: Release, tmp_path: Path) -> Path:
 def test_what_is_saved_is_loaded(release: Release, tmp_path: Path, kind: str) -> None:
     path = release.save(tmp_path / "r", format=kind)  # type: ignore[arg-type]
     again = understudy.load(path)
-    assert again.record == release.record
+    assert again.manifest == release.manifest
     assert again.arrow.equals(release.arrow)
     assert (again.codes == release.codes).all()
     assert again.schema.declaration == release.schema.declaration
@@ -73,7 +74,7 @@ def test_release_json_is_as_published(release: Release, folder: Path) -> None:
     published = json.loads(files("understudy.release").joinpath("release.schema.json").read_text(encoding="utf-8"))
     assert published == json_schema()
     document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    assert Record.model_validate(document) == release.record
+    assert Manifest.model_validate(document) == release.manifest
     assert set(document) == set(published["properties"])
     assert "seconds" not in json.dumps(document)
 
@@ -82,8 +83,8 @@ def test_spend_adds_up_exactly(release: Release) -> None:
     assert sum((charge.rho for charge in release.spend), Fraction(0)) == release.spent <= release.rho
     in_rounds = sum((r.rho.fraction for r in release.rounds), Fraction(0))
     first = sum((c.rho for c in release.spend[: len(release.schema.columns)]), Fraction(0))
-    assert release.record.check is not None
-    assert in_rounds + first + release.record.check.rho.fraction == release.spent
+    assert release.manifest.check is not None
+    assert in_rounds + first + release.manifest.check.rho.fraction == release.spent
 
 
 def test_every_marginal_of_the_workload_has_a_bound_for_table_and_model(release: Release) -> None:
@@ -164,7 +165,7 @@ def test_a_research_run_is_marked_everywhere(release: Release, folder: Path) -> 
 def test_a_private_run_is_not(tmp_path: Path) -> None:
     made = quick(table(50), seed=None)
     assert made.private
-    for text in (repr(made), made._repr_html_(), made.card, made.record.notice):
+    for text in (repr(made), made._repr_html_(), made.card, made.manifest.notice):
         assert "NOT PRIVATE" not in text
     assert all(m.private for m in understudy.load(made.save(tmp_path / "r")).measurements)
 
@@ -211,7 +212,7 @@ def test_nothing_private_is_in_any_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_no_file_is_a_pickle_and_loading_one_runs_nothing(folder: Path) -> None:
     endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
-    assert endings <= {".json", ".npy", ".parquet", ".toml", ".md"}
+    assert endings <= {".json", ".npy", ".parquet", ".toml", ".md", ".html"}
     np.save(folder / "measurements" / "values.NOT-PRIVATE.npy", np.array([print], dtype=object), allow_pickle=True)
     with pytest.raises(FormatError, match=r"values\.NOT-PRIVATE\.npy"):
         understudy.load(folder)
@@ -316,3 +317,26 @@ def test_a_sum_of_thousands_of_digits_is_saved_exactly(tmp_path: Path) -> None:
     assert Amount.model_validate_json(amount.model_dump_json()).fraction == spent
     with pytest.raises(ValueError, match="digits"):
         str(spent)
+
+
+def test_a_release_bounds_what_it_did_not_list_by_its_own_evidence(release: Release) -> None:
+    """Without the rounds' models: what measurements and distances say is the same as for the run itself."""
+    asked = release.evidence
+    assert (asked.workload.closure, asked.rho, asked.rounds) == (release.workload.closure, release.rho, ())
+    again = bounds(asked, confidence=release.manifest.confidence)
+    listed = {r: b for r, b in release.model_bounds.items() if b.round is None}
+    assert listed
+    assert {r: again[r] for r in listed} == listed
+
+
+@pytest.mark.parametrize("kind", ["codes", "frame"])
+def test_codes_that_were_drawn_are_not_read_off_the_values_again(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = schema().encode(table(50)) if kind == "codes" else table(50)
+    made = quick(data)
+    read_again = schema().encode(made.arrow)
+    monkeypatch.setattr(Schema, "encode", None)
+    assert (made.codes == read_again).all()
+    assert made.table_marginal("sex").sum() == pytest.approx(made.model.total)
+    if kind == "codes":
+        assert (made.table == read_again).all()
+        assert (made.sample(5, {"sex": "F"})[:, 2] == schema()["sex"].labels.index("F")).all()

@@ -129,4 +129,4 @@ def test_the_release_holds_no_reference_to_the_frame() -> None:
     del frame
     gc.collect()
     assert seen() is None
-    assert len(release.table) == release.record.table.rows
+    assert len(release.table) == release.manifest.table.rows

@@ -21,7 +21,7 @@ from understudy.cli import main
 from understudy.errors import FormatError
 from understudy.release import NOT_PRIVATE
 from understudy.report import write_evaluation, write_report
-from understudy.synthesize import Output
+from understudy.request import Output
 
 pytestmark = pytest.mark.promise(32)
 
@@ -57,9 +57,9 @@ def test_the_table_is_still_one_that_every_reader_reads(tmp_path: Path) -> None:
     release = quick(table(60))
     release.save(tmp_path / "c")
     release.save(tmp_path / "p", format="parquet")
-    assert pd.read_csv(tmp_path / "c" / "synthetic.NOT-PRIVATE.csv").shape == (release.record.table.rows, 9)
+    assert pd.read_csv(tmp_path / "c" / "synthetic.NOT-PRIVATE.csv").shape == (release.manifest.table.rows, 9)
     parquet = tmp_path / "p" / "synthetic.NOT-PRIVATE.parquet"
-    assert pl.read_parquet(parquet).shape == (release.record.table.rows, 9)
+    assert pl.read_parquet(parquet).shape == (release.manifest.table.rows, 9)
     renamed = shutil.copy(parquet, tmp_path / "t.parquet")
     assert json.loads(pq.read_schema(renamed).metadata[b"understudy"])["notice"] == NOT_PRIVATE
 

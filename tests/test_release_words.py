@@ -35,13 +35,13 @@ def words_of(page: str) -> str:
 
 def test_card_and_report_say_the_same_sentences(release: Release) -> None:
     card, page = " ".join(release.card.split()), words_of(render_report(release))
-    for text in (*sentences(release.record), *assumptions(release.record)):
+    for text in (*sentences(release.manifest), *assumptions(release.manifest)):
         assert text in card
         assert text in page
 
 
 def test_every_shared_number_has_one_text(release: Release) -> None:
-    record, page = release.record, render_report(release)
+    record, page = release.manifest, render_report(release)
     epsilon, delta = rounded_up(record.privacy.epsilon), rounded_up(record.privacy.delta)
     for text in (release.card, repr(release), release._repr_html_()):
         assert parameters(record.privacy) in text

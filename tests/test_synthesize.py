@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -23,9 +22,9 @@ from understudy.ledger import Ledger, Run
 from understudy.mechanism import Event, Failed, Finished
 from understudy.progress import Display
 from understudy.quantities import parse_size, parse_time, show_size, show_time
+from understudy.request import Output
 from understudy.schema import parse_schema
 from understudy.source import MemorySource
-from understudy.synthesize import Output
 
 
 @pytest.fixture
@@ -123,8 +122,8 @@ def test_a_seed_repeats_everything_and_secure_runs_differ() -> None:
 @pytest.mark.parametrize("unit", ["add-remove", "replace"])
 def test_every_mechanism_and_unit_makes_a_release(name: str, unit: str) -> None:
     made = quick(table(200), mechanism=name, unit=unit, workload="all-2way")
-    assert made.record.mechanism.name == name
-    assert made.record.privacy.unit == unit.replace("-", "_")
+    assert made.manifest.mechanism.name == name
+    assert made.manifest.privacy.unit == unit.replace("-", "_")
     assert made.spent <= made.rho
     assert made.arrow.schema == schema().arrow_schema
 
@@ -134,10 +133,10 @@ def test_workloads_by_value_and_by_file(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"attributes": ["sex", "age"], "weight": 2.0}]))
     for workload in ([(["age", "sex"], 2.0)], str(path), understudy.Workload.of(schema().domain, [(["age", "sex"], 2.0)])):
         made = quick(table(50), workload=workload)
-        assert made.record.workload.name == "custom"
+        assert made.manifest.workload.name == "custom"
         assert made.workload.cliques == (("age", "sex"),)
         assert made.workload.costs == (2.0,)
-    assert quick(table(50), workload="target:sex").record.workload.name == "target:sex"
+    assert quick(table(50), workload="target:sex").manifest.workload.name == "target:sex"
 
 
 def test_events_are_told_and_nothing_is_shown_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
@@ -200,7 +199,7 @@ def test_a_run_that_fails_leaves_what_it_spent_on_record(tmp_path: Path) -> None
     # A later run does well; what the first one spent is still there.
     quick(table(50), out=out)
     assert [e.name for e in unfinished(out)] == [entry.name]
-    assert understudy.load(out.folder).record.run != entry.name
+    assert understudy.load(out.folder).manifest.run != entry.name
 
 
 def test_the_whole_budget_is_on_record_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +214,7 @@ def test_the_whole_budget_is_on_record_before_anything_is_read(tmp_path: Path, m
     assert seen
     assert seen[0].state == "running"
     assert seen[0].counts == made.rho
-    assert seen[0].name == made.record.run
+    assert seen[0].name == made.manifest.run
     assert not out.ledger.exists()
 
 
@@ -223,7 +222,7 @@ def test_a_failed_save_keeps_the_spend_on_record(tmp_path: Path, monkeypatch: py
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sys.modules["understudy.synthesize"], "write_into", full)
+    monkeypatch.setattr("understudy.release.storage.write_into", full)
     out = Output(tmp_path / "r", report=False)
     with pytest.raises(UserError, match="No space left") as caught:
         quick(table(50), out=out)

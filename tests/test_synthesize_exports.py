@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
+from functools import cached_property
 from types import ModuleType
 
 import pytest
 
 import understudy
+from understudy import errors
 
 
 def test_exports_match() -> None:
@@ -24,6 +27,34 @@ def test_exports_match() -> None:
 @pytest.mark.parametrize("name", understudy.__all__)
 def test_every_export_is_documented(name: str) -> None:
     assert len(inspect.getdoc(getattr(understudy, name)) or "") > 20
+
+
+def test_the_package_lists_its_names() -> None:
+    """What help(understudy) lists by topic are the exports, each of them once."""
+    _, _, listed = (understudy.__doc__ or "").partition("The public names:")
+    assert sorted(re.findall(r"``(\w+)``", listed)) == sorted(understudy.__all__)
+
+
+def test_every_error_is_exported() -> None:
+    def below(kind: type) -> set[str]:
+        return {kind.__name__}.union(
+            *(below(child) for child in kind.__subclasses__() if child.__module__ == errors.__name__)
+        )
+
+    assert below(errors.UnderstudyError) <= set(understudy.__all__)
+
+
+def test_every_public_member_of_an_export_is_documented() -> None:
+    """Methods and properties that a user finds by completion say what they do."""
+    bare = [
+        f"{kind}.{name}"
+        for kind in understudy.__all__
+        if inspect.isclass(owner := getattr(understudy, kind))
+        for name, member in vars(owner).items()
+        if not name.startswith("_") and (callable(member) or isinstance(member, property | cached_property | classmethod))
+        if not inspect.getdoc(member)
+    ]
+    assert bare == []
 
 
 def test_privacy_arguments_are_keywords() -> None:

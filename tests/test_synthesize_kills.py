@@ -33,7 +33,7 @@ def command(folder: str, out: str, stop: str) -> None:
     from understudy.cli import main
     from understudy.source import StreamedSource
 
-    count, made = StreamedSource.count, sys.modules["understudy.synthesize"]
+    count, made = StreamedSource.count, sys.modules["understudy.release.storage"]
     write = made.write_into  # type: ignore[attr-defined]
 
     def reach(place: str) -> None:
@@ -116,8 +116,8 @@ def killed(child: multiprocessing.process.BaseProcess, out: Path) -> str:
     if out.exists():
         assert {path.name for path in out.iterdir()} == COMPLETE
         release = understudy.load(out)
-        assert release.record.table.rows == release.arrow.num_rows
-        assert [run.name for run in runs] in ([], [release.record.run])
+        assert release.manifest.table.rows == release.arrow.num_rows
+        assert [run.name for run in runs] in ([], [release.manifest.run])
         return "whole"
     if not was_read:
         return "unread"

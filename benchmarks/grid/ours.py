@@ -20,7 +20,7 @@ from understudy.mechanism import Event, Outcome, RoundEnded
 from understudy.metrics import subsampling_fraction
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 from understudy.workload import Workload
 
 Result = dict[str, Any]
@@ -86,7 +86,7 @@ def _bounds(table: Table, workload: Workload, outcome: Outcome, records: Codes, 
     began = time.perf_counter()
     cliques = list(workload.closure)
     made = TableMarginals(table.domain, records)
-    found = bounds(outcome, made, confidence=CONFIDENCE)
+    found = bounds(Evidence.of(outcome), made, confidence=CONFIDENCE)
     real = dict(zip(cliques, table.source.count(cliques), strict=True))
     each: dict[str, list[tuple[float, float]]] = {"supported": [], "unsupported": []}
     for clique, bound in found.items():

@@ -79,8 +79,8 @@ class Evaluation:
             "private": False,
             "notice": NOT_PRIVATE,
             "rows": self.rows,
-            "synthetic_rows": self.release.record.table.rows,
-            "workload": self.release.record.workload.name,
+            "synthetic_rows": self.release.manifest.table.rows,
+            "workload": self.release.manifest.workload.name,
             "workload_error": self.error,
             "workload_error_l2": self.error_l2,
             "workload_error_max": self.error_max,
@@ -88,7 +88,7 @@ class Evaluation:
             "subsample_fraction": None if sample is None or np.isinf(sample.fraction) else sample.fraction,
             "bounded": self.bounded,
             "within_bound": self.within,
-            "confidence": self.release.record.confidence,
+            "confidence": self.release.manifest.confidence,
             "marginals": [_described(m, max(self.rows, 1)) for m in self.marginals],
         }
 

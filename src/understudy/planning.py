@@ -18,21 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import UserError
-from understudy.mechanism.aim import Aim
-from understudy.mechanism.config import AimConfig
+from understudy.mechanism import AimConfig
 from understudy.mechanism.memory import peak_memory
 from understudy.mechanism.schedule import first_step
 from understudy.metrics import workload_error
 from understudy.model import tree_size
-from understudy.privacy import Budget, Unit, sigma_for
+from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
-from understudy.quantities import parse_size
 from understudy.release.making import DEFAULT_DELTA
-from understudy.schema import Schema, load_schema
+from understudy.request import Queries, Request
+from understudy.schema import Schema
 from understudy.source import MemorySource
-from understudy.synthesize import Queries, budget_of, synthesize, unit_of, workload_of
-from understudy.workload import Workload
+from understudy.synthesize import synthesize
 
 MOST_REHEARSED = 200_000
 """Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""
@@ -103,14 +101,22 @@ def plan(
     progress: Choice = False,
 ) -> Plan:
     """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone."""
-    schema = schema if isinstance(schema, Schema) else load_schema(schema)
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
-    budget, (queries, _), neighbours = budget_of(epsilon, delta, rho), workload_of(workload, schema), unit_of(unit)
-    config = AimConfig(max_size=parse_size(max_size))
+    asked = Request.of(
+        schema, epsilon=epsilon, delta=delta, rho=rho, workload=workload, unit=unit, max_size=max_size, time_limit=time_limit
+    )
+    found = _arithmetic(asked, rows)
+    return replace(found, rehearsal=_rehearse(asked, rows, progress)) if rehearse else found
+
+
+def _arithmetic(asked: Request, rows: int) -> Plan:
+    """Return what follows from the settings alone."""
+    schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
+    assert isinstance(config, AimConfig)  # plans are for AIM
     most_rounds = config.rounds_for(len(schema.domain))
-    sigma = sigma_for(first_step((1 - config.kept) * budget.rho, most_rounds, config.share).measure, neighbours)
-    found = Plan(
+    sigma = sigma_for(first_step((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
+    return Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),
         delta=budget.delta or DEFAULT_DELTA,
@@ -119,17 +125,13 @@ def plan(
         marginals=len(queries.closure),
         most_rounds=most_rounds,
         sigma_first=sigma,
-        sigma_single=sigma_for(budget.rho, neighbours),
+        sigma_single=sigma_for(budget.rho, asked.unit),
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
-        memory=peak_memory(schema.domain, Aim(config).expects(queries), config.max_size),
+        memory=peak_memory(schema.domain, asked.mechanism.expects(queries), config.max_size),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
     )
-    if not rehearse:
-        return found
-    how = {"unit": neighbours, "max_size": config.max_size, "time_limit": time_limit, "progress": progress}
-    return replace(found, rehearsal=_rehearse(schema, queries, budget, rows, **how))
 
 
 def _noise_share(sigma: float, codes: int, rows: int) -> float:
@@ -137,24 +139,24 @@ def _noise_share(sigma: float, codes: int, rows: int) -> float:
     return min(2.0, sqrt(2 / pi) * sigma * codes / rows)
 
 
-def _rehearse(schema: Schema, workload: Workload, budget: Budget, rows: int, **settings: Any) -> Rehearsal | None:
+def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same.
 
     Beyond the largest budget that is accepted there is no noise left to speak of, so that one is taken.
     """
-    rehearsed = min(rows, MOST_REHEARSED)
-    codes = stand_in(schema, rehearsed, np.random.default_rng(STAND_IN_SEED))
+    schema, workload = asked.schema, asked.workload
+    codes = stand_in(schema, min(rows, MOST_REHEARSED), np.random.default_rng(STAND_IN_SEED))
     if not len(codes):  # every row that came up was an impossible one
         return None
-    rho = min(budget.rho * Fraction(rows, len(codes)) ** 2, Fraction(RHOS[1]))
-    began = monotonic()
+    rho = min(asked.budget.rho * Fraction(rows, len(codes)) ** 2, Fraction(RHOS[1]))
     declared = _reviewed(schema) if schema.draft else schema
-    release = synthesize(codes, declared, rho=rho, workload=workload, **settings)
+    began = monotonic()
+    release = synthesize(codes, declared, rho=rho, workload=workload, unit=asked.unit, progress=progress, **asked.options)
     seconds = monotonic() - began
     real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
     error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
-    record = release.record
-    return Rehearsal(len(codes), seconds, len(record.rounds), record.model.size, error, record.mechanism.ended)
+    manifest = release.manifest
+    return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
 
 
 def _reviewed(schema: Schema) -> Schema:

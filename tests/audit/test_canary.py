@@ -205,7 +205,7 @@ def test_the_library_tells_nothing(private: pa.Table, out: Path) -> None:
     for release in (made, loaded):
         answer, more = release.marginal("sex", "level"), release.sample(40, {"sex": "F"})
         texts = [str(release), repr(release), release.card, str(answer), repr(answer), str(more), repr(release.spend)]
-        texts += [repr(release.record), repr(release.measurements), repr(release.model), str(release.table)]
+        texts += [repr(release.manifest), repr(release.measurements), repr(release.model), str(release.table)]
         assert [leak for text in texts for leak in leaks(text)] == []
         for measured in release.measurements:
             assert not any((measured.values == n).any() for n in NUMBERS)

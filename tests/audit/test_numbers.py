@@ -91,7 +91,7 @@ def test_budgets_of_any_size_make_a_release(epsilon: float, unit: str) -> None:
     assert made.spent <= made.rho
     assert made.arrow.num_rows == 20
     assert made.rho - made.spent < made.rho * Fraction(1, 2**40)
-    assert all(np.isfinite(bound.table) for bound in made.record.bounds)
+    assert all(np.isfinite(bound.table) for bound in made.manifest.bounds)
 
 
 @pytest.mark.promise(14)

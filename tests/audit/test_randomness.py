@@ -76,7 +76,7 @@ def test_a_private_run_draws_no_noise_from_an_ordinary_generator(mechanism: str,
         table(60), schema(), epsilon=2, workload="all-1way", mechanism=mechanism, progress=False, **rounds
     )
     assert made.private
-    assert watch.draws == len(made.record.charges) > 0
+    assert watch.draws == len(made.manifest.charges) > 0
 
 
 @pytest.mark.promise(18)

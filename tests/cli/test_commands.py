@@ -89,7 +89,7 @@ def test_synthesize_for_machines(home: Path, tmp_path: Path) -> None:
     assert answer["rows"] == 50
     assert answer["private"] is True
     assert "synthetic.csv" in answer["files"]
-    assert understudy.load(tmp_path / "r").record.mechanism.options == {"max_size": 2**30}
+    assert understudy.load(tmp_path / "r").manifest.mechanism.options == {"max_size": 2**30}
 
 
 def test_synthesize_from_sql(home: Path, tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_ctrl_c_ends_cleanly_and_says_what_was_spent(home: Path, tmp_path: Path)
     again = run(*command, *options, "--resume")
     assert again.exit_code == 0, again.stderr
     release = understudy.load(tmp_path / "r")
-    assert release.record.run == stopped.name
+    assert release.manifest.run == stopped.name
     assert [c.rho for c in stopped.charges] == [c.rho for c in release.spend[: len(stopped.charges)]]
     assert release.spent <= release.rho
     assert not ledger.path.exists()

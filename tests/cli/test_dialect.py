@@ -56,3 +56,15 @@ def test_flags_that_make_no_sense(folder: Path, flags: list[str], words: str) ->
     assert result.exit_code == 2
     assert words in result.stderr
     assert "Nothing was spent" in result.stderr
+
+
+def test_a_dialect_that_the_schema_declares_needs_no_flags_and_stays_with_the_release(folder: Path) -> None:
+    names = json.dumps((folder / "names").read_text().split(","))
+    declared = f'\n[table.csv]\nseparator = ";"\nencoding = "latin-1"\nheader = {names}\n'
+    (folder / "odd.csv").write_bytes((folder / "odd.txt").read_bytes())
+    (folder / "odd.toml").write_text((folder / "people.toml").read_text(encoding="utf-8") + declared, encoding="utf-8")
+    assert "Every value fits." in run("schema", "check", folder / "odd.csv", "-s", folder / "odd.toml").stdout
+    made = run("synthesize", folder / "odd.csv", "-s", folder / "odd.toml", *QUICK, "-o", folder / "declared")
+    assert made.exit_code == 0, made.stderr
+    found = run("evaluate", folder / "odd.csv", folder / "declared", "--json")
+    assert json.loads(found.stdout)["rows"] == (folder / "odd.csv").read_bytes().count(b"\n")

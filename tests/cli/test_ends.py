@@ -31,7 +31,7 @@ from understudy.cli import main, synthesize as _
 from understudy.ledger import Ledger, RunLog
 from understudy.mechanism import session
 from understudy.source import StreamedSource
-whole, command = sys.modules["understudy.synthesize"], sys.modules["understudy.cli.synthesize"]
+whole, storage, command = (sys.modules[f"understudy.{name}"] for name in ("synthesize", "release.storage", "cli.synthesize"))
 
 def before(owner, name, what):
     real = getattr(owner, name)
@@ -64,7 +64,7 @@ MOMENTS = {
     "while reading": 'StreamedSource, "count"',
     "while fitting": 'session, "fit"',
     "while an answer is put on record": 'RunLog, "commit"',
-    "while saving": 'whole, "write_into"',
+    "while saving": 'storage, "write_into"',
     "while settling": 'RunLog, "finish"',
     "while printing": 'command, "contents"',
 }
@@ -126,7 +126,7 @@ PRINTED: list[str] = []
 @pytest.fixture(scope="module", autouse=True)
 def _printed() -> Iterator[None]:
     yield
-    print("\n".join(["", f"{'way to end':<34}{'status':>6}  {'says':<34}{'ledger':<32}", *PRINTED]))
+    print("\n".join(["", f"{'way to end':<34}{'status':>6}  {'says':<46}{'ledger':<32}", *PRINTED]))
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def end(way: Way, home: Path) -> tuple[int, str, Run | None]:
 def check(way: Way, home: Path) -> None:
     status, said, run = end(way, home)
     counts = "no run" if run is None else f"{run.state}, rho = {show(run.counts)} of {show(run.budget)}"
-    PRINTED.append(f"{way.name:<34}{status:>6}  {', '.join(amounts(said)) or '(silence)':<34}{counts:<32}")
+    PRINTED.append(f"{way.name:<34}{status:>6}  {', '.join(amounts(said)) or '(silence)':<46}{counts:<32}")
     assert status == way.status, said
     assert ("none" if run is None else run.state) == way.ledger
     assert len(said.strip().splitlines()) <= 3

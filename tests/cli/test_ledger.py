@@ -55,7 +55,7 @@ def test_releases_add_up_until_the_cap(home: Path) -> None:
     assert [r["state"] for r in dataset["runs"]] == ["finished", "finished"]
     assert dataset["cap"]["epsilon"] == 2
     one = understudy.load(home / "one")
-    assert dataset["runs"][0]["run"] == one.record.run
+    assert dataset["runs"][0]["run"] == one.manifest.run
     assert dataset["spent"]["rho"] == pytest.approx(2 * float(one.spent))
     assert 1 < dataset["spent"]["epsilon"] < 2  # less than the sum: they compose in zCDP
     assert not (home / "one.ledger").exists()
@@ -63,7 +63,7 @@ def test_releases_add_up_until_the_cap(home: Path) -> None:
 
 def test_a_release_names_its_dataset_and_a_head_and_no_path(home: Path) -> None:
     assert synthesize(home, "one", 1).exit_code == 0
-    record = understudy.load(home / "one").record
+    record = understudy.load(home / "one").manifest
     assert record.ledger is not None
     assert record.ledger.dataset == "visits"
     assert run("ledger", "verify", home / "b.ledger", "--head", record.ledger.head).exit_code == 0
@@ -232,7 +232,7 @@ def test_two_runs_on_one_folder_keep_both_records(tmp_path: Path) -> None:
         loser = said[0] if both[0].returncode else said[1]
         spent = "stays spent" in loser
         runs = Ledger(tmp_path / "r.ledger").state().runs if (tmp_path / "r.ledger").exists() else ()
-        assert spent == any(r.state == "stopped" and r.counts > 0 and r.name != release.record.run for r in runs)
+        assert spent == any(r.state == "stopped" and r.counts > 0 and r.name != release.manifest.run for r in runs)
 
 
 def test_a_release_that_was_saved_before_the_kill_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +248,7 @@ def test_a_release_that_was_saved_before_the_kill_is_settled(tmp_path: Path, mon
     assert Ledger(tmp_path / "r.ledger").state().runs[0].state == "running"
     monkeypatch.setattr("understudy.privacy.door._counted", None)  # whoever reads now fails
     again = understudy.synthesize(table(50), schema(), out=tmp_path / "r", resume=True, **settings)  # type: ignore[arg-type]
-    assert again.record.run == understudy.load(tmp_path / "r").record.run
+    assert again.manifest.run == understudy.load(tmp_path / "r").manifest.run
     assert not (tmp_path / "r.ledger").exists()
     with pytest.raises(UserError):
         understudy.synthesize(table(50), schema(), out=tmp_path / "r", **settings)  # type: ignore[arg-type]

@@ -107,10 +107,7 @@ DUMMIES: dict[str, type[Honest]] = {"honest": Honest, "peeking": Peeking, "quoti
 
 
 def register(monkeypatch: Any) -> None:
-    made = {
-        name: registry.Kind(lambda kind=kind, **options: kind(AimConfig(**options)), ("noise",))
-        for name, kind in DUMMIES.items()
-    }
+    made = {name: registry.Kind(kind, AimConfig) for name, kind in DUMMIES.items()}
     monkeypatch.setattr(registry, "MECHANISMS", {**registry.MECHANISMS, **made})
 
 

@@ -20,8 +20,8 @@ from understudy.schema.reading import NUMBER, numbers_in
 
 from .values import CONTAINERS, failures
 
-SLOW = {"CSV": 40, "Parquet": 40, "Parquet of any bytes": 40, "SQL": 160}
-QUICK = 11
+SLOW = {"SQL": 400}
+QUICK = 23
 """In the tests of every day each so-many-th case is tried; all of them in the audit."""
 
 
@@ -29,7 +29,7 @@ QUICK = 11
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_value_is_encoded_alone(container: str) -> None:
     found = list(failures([container], every=SLOW.get(container, QUICK)))
-    assert len(found) > 30
+    assert len(found) > 12
     assert [(case, why) for case, why in found if why] == []
 
 
@@ -43,7 +43,7 @@ def test_a_value_is_encoded_alone_in_every_case(container: str) -> None:
     assert done.returncode == 0, f"it ended with {done.returncode} at {done.stderr.splitlines()[-1:]}"
     found = json.loads(done.stdout)
     print(f"{container}: {found['cases']} cases")
-    assert found["cases"] > 300
+    assert found["cases"] > 250
     assert found["failed"] == []
 
 

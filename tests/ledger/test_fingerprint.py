@@ -71,7 +71,7 @@ SAME: dict[str, Callable[[Path], Any]] = {
 def test_the_same_records_are_the_same_table(form: str, tmp_path: Path) -> None:
     run = begun(table(ROWS), tmp_path / "r")
     release = understudy.synthesize(SAME[form](tmp_path), schema(), out=tmp_path / "r", resume=True, **SETTINGS)
-    assert release.record.run == run.name
+    assert release.manifest.run == run.name
 
 
 def paired_otherwise(data: pa.Table) -> pa.Table:
@@ -103,7 +103,7 @@ def test_another_table_is_refused_before_anything_is_spent_on_it(
     assert caught.value.spent is not None
     assert caught.value.spent.rho == before.counts
     release = understudy.synthesize(table(ROWS), schema(), out=tmp_path / "r", resume=True, **SETTINGS)
-    assert release.record.run == before.name
+    assert release.manifest.run == before.name
 
 
 @pytest.mark.promise(33)

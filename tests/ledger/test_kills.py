@@ -178,15 +178,15 @@ class Victim:
             assert not self.ledger.path.exists()
             return
         assert run is not None  # a run's own ledger is still there when the kill came just before its removal
-        assert (run.name, run.state) == (release.record.run, "finished")
+        assert (run.name, run.state) == (release.manifest.run, "finished")
         assert [(c.purpose, c.rho) for c in run.charges] == [(c.purpose, c.rho) for c in release.spend]
         assert run.counts == run.charged == release.spent
         if self.own:
             assert self.over()
-            assert release.record.ledger is None
+            assert release.manifest.ledger is None
             return
-        assert release.record.ledger is not None
-        assert self.ledger.verify(release.record.ledger.head).sound
+        assert release.manifest.ledger is not None
+        assert self.ledger.verify(release.manifest.ledger.head).sound
 
 
 @pytest.mark.promise(23)

@@ -20,7 +20,7 @@ from understudy.privacy import Budget, Door, LinearMap, Matrix, PrefixSums, Rese
 from understudy.release.making import Settings, make_release
 from understudy.release.storage import load
 from understudy.schema import Schema
-from understudy.uncertainty import bounds
+from understudy.uncertainty import Evidence, bounds
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"age": 8, "sex": 2})
@@ -77,8 +77,8 @@ def test_a_model_is_fitted_to_prefix_sums(unit: Unit) -> None:
 def test_no_bound_is_made_for_sums() -> None:
     """The rows were measured; of age only sums were, of which no theorem speaks."""
     outcome = Prefixes().run(door(noise=ResearchNoise(4)), WORKLOAD)
-    assert bounds(outcome, cliques=[("age",), ("sex",)]) == {}
-    assert set(bounds(outcome, cliques=[()])) == {()}
+    assert bounds(Evidence.of(outcome), cliques=[("age",), ("sex",)]) == {}
+    assert set(bounds(Evidence.of(outcome), cliques=[()])) == {()}
 
 
 @pytest.mark.promise(23)

@@ -8,7 +8,7 @@ import pytest
 from understudy.errors import FormatError, InternalError, UserError
 from understudy.privacy import UNITS, Budget, Door, Unit, distances_cost, gaussian_cost, laplace_cost
 from understudy.privacy.scoring import distance
-from understudy.synthesize import unit_of
+from understudy.request import unit_of
 
 from .fakes import TableSource
 from .test_door import DOMAIN, ROWS, candidate

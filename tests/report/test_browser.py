@@ -219,7 +219,7 @@ def test_tables_show_the_releases_numbers(browser: Any, pages: dict[str, Path], 
             .querySelectorAll('tbody tr').values()
             .map(r => [r.cells[0].textContent, Number(r.querySelectorAll('data')[1].value)]))"""
         shown = opened.page.evaluate(cells)
-        wanted = {" × ".join(b.columns): b.table for b in people.record.bounds if len(b.columns) == 2}
+        wanted = {" × ".join(b.columns): b.table for b in people.manifest.bounds if len(b.columns) == 2}
         assert shown == wanted
 
 

@@ -77,8 +77,8 @@ def test_names_and_values_are_escaped(wrong_names: Release) -> None:
 
 
 def test_control_characters_do_not_reach_the_page(seeded: Release) -> None:
-    notice = seeded.record.model_copy(update={"notice": "a\x00b\ud800c\x85"})
-    assert "A\ufffdb\ufffdc\ufffd" in render_report(replace(seeded, record=notice))
+    notice = seeded.manifest.model_copy(update={"notice": "a\x00b\ud800c\x85"})
+    assert "A\ufffdb\ufffdc\ufffd" in render_report(replace(seeded, manifest=notice))
 
 
 def test_the_same_release_gives_the_same_page(seeded: Release, tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_every_number_of_the_tables_is_the_releases(people: Release) -> None:
 def test_marginals_without_a_bound_are_counted_not_shown(people: Release) -> None:
     """A marginal that never fitted into the model was never a candidate, so nothing bounds it."""
     largest = max(people.workload.cliques, key=people.domain.cells)
-    kept = [b for b in people.record.bounds if people.domain.clique(b.columns) != largest]
-    release = replace(people, record=people.record.model_copy(update={"bounds": kept}))
+    kept = [b for b in people.manifest.bounds if people.domain.clique(b.columns) != largest]
+    release = replace(people, manifest=people.manifest.model_copy(update={"bounds": kept}))
     missing = sum(c not in release.bounds for c in people.workload.cliques)
     page = render_report(release)
     root, _ = read(page)
@@ -152,7 +152,7 @@ def test_every_column_shows_its_counts_and_its_band(people: Release) -> None:
             cells[0]: [float(x) for x in (cells[1], cells[3], cells[4])]
             for cells in table(root, f"{column.name}, in records")
         }
-        band = people.intervals(column.name, confidence=people.record.confidence, simultaneous=True)
+        band = people.intervals(column.name, confidence=people.manifest.confidence, simultaneous=True)
         counts = people.table_marginal(column.name)
         assert rows == {label: [counts[i], band.lower[i], band.upper[i]] for i, label in enumerate(column.labels)}
 
@@ -162,7 +162,7 @@ def test_the_heat_map_holds_every_pair(people: Release) -> None:
     heat = next(t for t in root.all("table") if "heat" in t.classes())
     shown = sorted(float(d.attributes["value"] or "") for d in heat.all("data"))
     pairs = combinations(people.domain.attributes, 2)
-    assert shown == sorted(people.bounds[p].value / people.record.table.total for p in pairs)
+    assert shown == sorted(people.bounds[p].value / people.manifest.table.total for p in pairs)
 
 
 def test_an_evaluation_shows_true_errors(evaluation: Evaluation) -> None:
@@ -181,8 +181,8 @@ def test_parts_of_the_budget_add_up(people: Release) -> None:
     assert parts == pytest.approx(float(people.spent))
     first = people.spend[: len(people.schema.columns)]
     assert report.starting == pytest.approx(float(sum(charge.rho for charge in first)))
-    assert people.record.check is not None
-    assert report.checking == pytest.approx(people.record.check.rho.value)
+    assert people.manifest.check is not None
+    assert report.checking == pytest.approx(people.manifest.check.rho.value)
 
 
 def test_one_column() -> None:
@@ -207,6 +207,13 @@ def test_one_round_and_none() -> None:
 def test_forty_columns_stay_small(wide: Release) -> None:
     page = render_report(wide)
     assert len(page.encode()) < 2_000_000
+
+
+@pytest.mark.parametrize("which", ["people", "wide"])
+def test_bounds_that_rest_on_declared_zeros_say_so(which: str, request: pytest.FixtureRequest) -> None:
+    release = request.getfixturevalue(which)
+    said = "if no record of the private table is one declared impossible; each that is may add 2."
+    assert (said in render_report(release)) == bool(release.schema.zeros) == (which == "people")
 
 
 def test_unrelated_columns_are_called_so() -> None:

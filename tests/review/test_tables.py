@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from understudy.cli import main
 from understudy.errors import SourceError
 from understudy.review import check_schema, draft_schema
-from understudy.schema import Schema, parse_schema
+from understudy.schema import Schema, SchemaFileError, parse_schema
 from understudy.source import Csv, Sql
 
 TABLE = pa.table(
@@ -199,3 +199,11 @@ def test_files_of_a_glob_may_differ_in_order_alone(tmp_path: Path, ending: str) 
     write(TABLE.select(["age"]), tmp_path / f"3.{ending}")
     with pytest.raises(SourceError, match='has no column "sex", which the first file has'):
         draft_schema(tmp_path / f"*.{ending}")
+
+
+@pytest.mark.parametrize("form", ["arrow", "lists", "database", "parquet", "csv"])
+def test_all_missing_columns_are_told_at_once(form: str, tmp_path: Path) -> None:
+    schema = parse_schema("".join(f'[columns.{name}]\nkind = "boolean"\nnullable = true\n' for name in ("agee", "sexx")))
+    with pytest.raises(SchemaFileError) as caught:
+        check_schema(FORMS[form](TABLE, tmp_path), schema)
+    assert [problem.column for problem in caught.value.problems] == ["agee", "sexx"]

@@ -105,8 +105,17 @@ def test_every_file_of_a_glob_must_have_the_columns(tmp_path: Path, ending: str)
             path.write_text(",".join(columns) + "\nann,1\n")
         else:
             pq.write_table(pa.table([["ann"], [1]], names=columns), path)
-    with pytest.raises(SourceError, match=r'2\.\w+" has no column "Age".*Did you mean "age"'):
+    advice = "Does its first line hold the names" if ending == "csv" else 'Did you mean "age"'
+    with pytest.raises(SourceError, match=rf'2\.\w+" has no column "Age".*{advice}'):
         open_source(f"{tmp_path}/*.{ending}", SCHEMA)
+
+
+@pytest.mark.promise(15)
+def test_the_first_record_of_a_file_without_a_header_is_not_quoted(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        count(tmp_path / "a.csv", b"Agee,nama\n1,2\n")
+    assert "Agee" not in str(caught.value)
+    assert "nama" not in str(caught.value)
 
 
 def test_names_that_differ_in_case_alone_stay_apart_in_csv(tmp_path: Path) -> None:

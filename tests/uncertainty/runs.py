@@ -16,6 +16,7 @@ from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise, Unit
 from understudy.privacy.noise import Noise
 from understudy.source import MemorySource
+from understudy.uncertainty import Evidence
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"a": 3, "b": 4, "c": 5, "d": 2})
@@ -28,6 +29,10 @@ QUICK = partial(fit, max_iterations=40)
 class Run:
     outcome: Outcome
     truth: dict[Clique, NDArray[np.int64]]
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence.of(self.outcome)
 
     def error(self, clique: Clique) -> float:
         assert self.outcome.model is not None

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from understudy.domain import Clique
-from understudy.mechanism import Outcome
-from understudy.uncertainty import bounds, cell_intervals
+from understudy.uncertainty import Evidence, bounds, cell_intervals
 from understudy.uncertainty.rounds import FINAL_SHARE
 from understudy.uncertainty.supported import AVERAGE, FIRST
 
@@ -65,10 +64,10 @@ def served(seed: int = 2) -> Run:
     return one_run(seed, check=0.2)
 
 
-def two_runs(outcome: Outcome, clique: Clique) -> tuple[Outcome, Outcome]:
+def two_runs(evidence: Evidence, clique: Clique) -> tuple[Evidence, Evidence]:
     """The run, and the same had ``clique`` not been measured: both are possible, so a bound pays for what either uses."""
-    without = [m for m in outcome.measurements if not set(clique) <= set(m.clique)]
-    return outcome, replace(outcome, measurements=tuple(without))
+    without = [m for m in evidence.measurements if not set(clique) <= set(m.clique)]
+    return evidence, replace(evidence, measurements=tuple(without))
 
 
 @pytest.mark.promise(37)
@@ -77,9 +76,9 @@ def test_all_that_might_serve_a_marginal_adds_up_to_the_failure_probability(spy:
     run = served()
     for r in WEIGHTED.closure:
         spy.seen.clear()
-        _, bare = two_runs(run.outcome, r)
-        bounds(run.outcome, cliques=[r], confidence=confidence)
-        if any(set(r) <= set(m.clique) for m in run.outcome.measurements):
+        _, bare = two_runs(run.evidence, r)
+        bounds(run.evidence, cliques=[r], confidence=confidence)
+        if any(set(r) <= set(m.clique) for m in run.evidence.measurements):
             once = {name: list(betas) for name, betas in spy.seen.items()}
             spy.seen.clear()
             bounds(bare, cliques=[r], confidence=confidence)
@@ -93,9 +92,9 @@ def test_all_that_might_serve_a_marginal_adds_up_to_the_failure_probability(spy:
 def test_the_shares_are_settled_beforehand_and_make_up_the_whole(spy: Spy) -> None:
     """From the shares that two runs use, all that were set aside are found: nothing is spent twice, nothing is lost."""
     run, r = served(), ("b", "c")
-    measured = next(m for m in run.outcome.measurements if "b" in m.clique)
+    measured = next(m for m in run.evidence.measurements if "b" in m.clique)
     once = replace(measured, clique=r, values=np.ones((4, 5), dtype=np.int64))
-    _, bare = two_runs(run.outcome, r)
+    _, bare = two_runs(run.evidence, r)
     bounds(replace(bare, measurements=(*bare.measurements, once)), cliques=[r])
     rows = spy.seen["supported.cell_radius"][0] / FIRST
     check = spy.seen["bounds.cell_radius"][0] / 2
@@ -112,16 +111,16 @@ def test_a_part_that_determines_the_rest_has_its_share_too(spy: Spy) -> None:
     run = determined_run(0)
     for r in DETERMINED.closure:
         spy.seen.clear()
-        bounds(run.outcome, cliques=[r])
+        bounds(run.evidence, cliques=[r])
         assert 0.01 < spy.total() <= 0.05 * (1 + 1e-12), r
 
 
 @pytest.mark.promise(37)
 def test_a_bound_from_many_measurements_pays_for_each_and_for_their_average(spy: Spy) -> None:
     run, r = served(), ("b", "c")
-    measured = next(m for m in run.outcome.measurements if "b" in m.clique)
+    measured = next(m for m in run.evidence.measurements if "b" in m.clique)
     once = replace(measured, clique=r, values=np.ones((4, 5), dtype=np.int64))
-    bounds(replace(run.outcome, measurements=(once,) * 500, rounds=(), check=None), cliques=[r])
+    bounds(replace(run.evidence, measurements=(once,) * 500, rounds=(), distances=None), cliques=[r])
     used = sum(spy.seen["supported.l1_radius"]) + sum(spy.seen["supported.average_radius"])
     whole = spy.seen["supported.l1_radius"][0] / FIRST
     rows = sum(spy.seen["supported.cell_radius"])
@@ -133,10 +132,10 @@ def test_a_bound_from_many_measurements_pays_for_each_and_for_their_average(spy:
 def test_without_a_check_nothing_is_lost_on_it(spy: Spy) -> None:
     """The shares of the measurements and the rounds are then twice as large."""
     run, r = served(), ("a",)
-    bounds(run.outcome, cliques=[r])
+    bounds(run.evidence, cliques=[r])
     kept = spy.seen["supported.l1_radius"][0]
     spy.seen.clear()
-    bounds(replace(run.outcome, check=None), cliques=[r])
+    bounds(replace(run.evidence, distances=None), cliques=[r])
     assert spy.seen["supported.l1_radius"][0] == pytest.approx(2 * kept)
 
 
@@ -144,7 +143,7 @@ def test_without_a_check_nothing_is_lost_on_it(spy: Spy) -> None:
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_intervals_pay_for_every_measurement_that_they_may_rest_on(spy: Spy, simultaneous: bool) -> None:
     run = served()
-    cell_intervals(run.outcome, ["b"], confidence=0.9, simultaneous=simultaneous)
+    cell_intervals(run.evidence, ["b"], confidence=0.9, simultaneous=simultaneous)
     assert len(spy.seen["supported.cell_radius"]) > 1
     assert "supported.average_radius" in spy.seen
     assert 0.05 < spy.total() * (4 if simultaneous else 1) <= 0.1 * (1 + 1e-12)
@@ -155,7 +154,7 @@ def test_a_distance_has_a_third_for_each_slope(monkeypatch: pytest.MonkeyPatch) 
     home = importlib.import_module(f"{MODULE}.distance")
     spy = Spy()
     monkeypatch.setattr(home, "_margin", spy.wrap("margin", home._margin))
-    measurement = served().outcome.measurements[-1]
+    measurement = served().evidence.measurements[-1]
     home.distance_bound(measurement, np.maximum(measurement.values, 0), 0.03)
     assert sum(spy.seen["margin"]) <= 0.03 * (1 + 1e-12)
     assert len(spy.seen["margin"]) == 3

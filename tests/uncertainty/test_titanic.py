@@ -12,7 +12,7 @@ from understudy.mechanism import mechanism
 from understudy.metrics import subsampling_fraction, workload_error
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 from understudy.workload import Workload
 
 DATA = Path(__file__).parents[3] / "shared" / "datasets"
@@ -37,7 +37,7 @@ def test_titanic_from_door_to_bounds() -> None:
     assert error < 0.75
     assert 0.02 < subsampling_fraction(workload, real, error).fraction < 0.3
     truth = dict(zip(workload.closure, source.count(workload.closure), strict=True))
-    made = bounds(outcome, synthetic)
+    made = bounds(Evidence.of(outcome), synthetic)
     assert set(made) == set(workload.closure)
     failed = [np.abs(truth[r] - synthetic.marginal(r)).sum() > bound.value for r, bound in made.items()]
     assert np.mean(failed) <= 0.05

@@ -77,7 +77,7 @@ def test_a_pair_that_the_schema_makes_deterministic_is_bounded_by_its_part() -> 
     """Seeded: the truth is 3 to 6 % of the rows. Without the zeros the pair rests on a round, at 40 % and more."""
     for seed in range(4):
         run = cities(seed)
-        made, plain = bounds(run.outcome), bounds(replace(run.outcome, zeros=()))
+        made, plain = bounds(run.evidence), bounds(replace(run.evidence, zeros=()))
         truth = run.error(PAIR)
         assert plain[PAIR].value > 0.4 * 15_000
         assert truth <= made[PAIR].value < 4 * truth
@@ -127,13 +127,13 @@ def test_a_public_table_need_not_obey_the_zeros() -> None:
     run = determined_run(0)
     truth = float(np.abs(run.truth[PAIR] - 25.0).sum())
     assert truth > 900
-    assert truth <= bounds(run.outcome, Everywhere())[PAIR].value < 1.5 * truth
+    assert truth <= bounds(run.evidence, Everywhere())[PAIR].value < 1.5 * truth
 
 
 def test_zeros_of_no_use_change_no_bound() -> None:
     """A zero on columns that a marginal does not have leaves its bound as it was."""
     run = determined_run(3)
-    made, plain = bounds(run.outcome), bounds(replace(run.outcome, zeros=()))
+    made, plain = bounds(run.evidence), bounds(replace(run.evidence, zeros=()))
     assert made[("age", "kind")] == plain[("age", "kind")]
     assert made[("city",)].value <= plain[("city",)].value
 
@@ -154,7 +154,7 @@ def test_each_impossible_row_of_the_table_may_add_two_and_no_more() -> None:
     alone, allowed = [], []
     for seed in range(20):
         run = breaking_run(seed, 300)
-        for r, bound in bounds(run.outcome).items():
+        for r, bound in bounds(run.evidence).items():
             alone.append(run.error(r) > bound.value)
             allowed.append(run.error(r) > bound.value + 600)
     assert np.mean(alone) > 0.05

@@ -33,7 +33,7 @@ def main() -> None:
 
     \b
     Exit status: 0 done; 1 an error measured by evaluate is above --max-error, or a ledger does not verify;
-    2 wrong usage or input; 3 a fault of this software; 130 interrupted.
+    2 wrong usage or input; 3 a fault of this software; 128 and a signal's number when stopped by it (Ctrl-C: 130).
     """
 
 

@@ -14,7 +14,8 @@ from understudy.cli.options import FOLDER, as_json, print_json
 from understudy.cli.synthesize import contents, summary
 from understudy.evaluate import evaluate
 from understudy.quantities import show_time
-from understudy.synthesize import Output, synthesize
+from understudy.request import Output
+from understudy.synthesize import synthesize
 
 
 @click.command(

@@ -69,7 +69,7 @@ def _show(found: Evaluation) -> None:
 
 
 def _expected(found: Evaluation) -> str:
-    return f"at least {confidence(found.release.record.confidence)} on average, over runs"
+    return f"at least {confidence(found.release.manifest.confidence)} on average, over runs"
 
 
 def _table(found: Evaluation) -> Table:

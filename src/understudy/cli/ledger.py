@@ -17,7 +17,7 @@ from understudy.ledger.store import reading
 from understudy.privacy import Budget
 from understudy.privacy.amounts import amount_text
 from understudy.privacy.cost import show as digits
-from understudy.synthesize import budget_of
+from understudy.request import budget_of
 
 LEDGER = click.argument("file", type=FILE)
 

@@ -50,7 +50,7 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, json_: bool) -> No
 def intervals_of(release: Release, columns: tuple[str, ...]) -> Intervals | None:
     """Return the cells' intervals, where a measurement contains the columns."""
     try:
-        return release.intervals(*columns, confidence=release.record.confidence)
+        return release.intervals(*columns, confidence=release.manifest.confidence)
     except UserError:
         return None
 

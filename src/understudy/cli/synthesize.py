@@ -12,7 +12,7 @@ from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, ta
 from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.release import Release
-from understudy.synthesize import Output
+from understudy.request import Output
 from understudy.synthesize import synthesize as run
 
 
@@ -39,7 +39,7 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @click.option("--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m.")
 @click.option(
     "--mechanism",
-    type=click.Choice([name for name in MECHANISMS if name != "gaussian"]),
+    type=click.Choice([name for name, kind in MECHANISMS.items() if kind.modelled]),
     default="aim",
     show_default=True,
     help="How marginals are chosen.",
@@ -86,17 +86,17 @@ def synthesize(
 
 def summary(release: Release, folder: Path) -> dict[str, Any]:
     """Return what a machine needs to know of a new release."""
-    record = release.record
+    manifest = release.manifest
     return {
         "folder": str(folder),
         "files": sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()),
-        "private": record.private,
-        "notice": record.notice,
-        "run": record.run,
-        "privacy": record.privacy.model_dump(mode="json"),
-        "rows": record.table.rows,
-        "rounds": len(record.rounds),
-        "model_size": record.model.size,
+        "private": manifest.private,
+        "notice": manifest.notice,
+        "run": manifest.run,
+        "privacy": manifest.privacy.model_dump(mode="json"),
+        "rows": manifest.table.rows,
+        "rounds": len(manifest.rounds),
+        "model_size": manifest.model.size,
     }
 
 

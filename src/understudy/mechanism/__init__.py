@@ -5,7 +5,7 @@ Everything private is asked of a door; everything here may be released.
 
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.config import MEGABYTE, AimConfig
+from understudy.mechanism.config import MEGABYTE, AimConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.events import (
     Checked,
     Estimated,
@@ -19,11 +19,11 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.gaussian import Gaussian
+from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
-from understudy.mechanism.mwem import mwem
+from understudy.mechanism.mwem import Mwem
 from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
-from understudy.mechanism.registry import MECHANISMS, mechanism
+from understudy.mechanism.registry import MECHANISMS, kind_of, mechanism
 
 __all__ = [
     "MECHANISMS",
@@ -37,17 +37,22 @@ __all__ = [
     "Failed",
     "Finished",
     "Gaussian",
+    "GaussianPgm",
     "Independent",
     "Measured",
     "Mechanism",
+    "ModelConfig",
+    "Mwem",
+    "NoiseConfig",
     "OnEvent",
     "Outcome",
     "Round",
     "RoundEnded",
     "RoundStarted",
+    "RoundsConfig",
     "RunStarted",
     "Selected",
     "ZeroCells",
+    "kind_of",
     "mechanism",
-    "mwem",
 ]

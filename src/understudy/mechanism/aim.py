@@ -41,15 +41,14 @@ CHECKED_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Aim(Mechanism):
-    """The adaptive and iterative mechanism. Its ablations, MWEM+PGM among them, are configurations of it."""
+    """The adaptive and iterative mechanism. Its ablations are configurations of it."""
 
     config: AimConfig = field(default_factory=AimConfig)
-    title: str = "aim"
 
     @property
     def name(self) -> str:
-        """As in the registry."""
-        return self.title
+        """Its name in the registry."""
+        return "aim"
 
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""

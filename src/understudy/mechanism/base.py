@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from understudy.domain import Clique
-from understudy.mechanism.config import AimConfig
+from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
 from understudy.mechanism.session import Session
@@ -21,12 +21,18 @@ from understudy.workload import Workload
 class Mechanism(ABC):
     """Turns a door and a workload into an outcome, spending all that is left of the door's budget."""
 
-    config: AimConfig
+    config: NoiseConfig
+    """Settings of its own; those of a model where it makes one."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """As in the registry."""
+        """Its name in the registry."""
+
+    @property
+    def max_size(self) -> int:
+        """Bytes that its model may grow to; 0 where it makes none."""
+        return self.config.max_size if isinstance(self.config, ModelConfig) else 0
 
     @abstractmethod
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
@@ -47,7 +53,5 @@ class Mechanism(ABC):
         clock: Callable[[], float] = monotonic,
     ) -> Outcome:
         """Run on the table behind ``door``, spending all that is left of its budget."""
-        declared = zeros if self.config.zeros else ()
-        return self.play(
-            Session(self.name, door, workload, zeros=declared, on_event=on_event, estimator=estimator, clock=clock)
-        )
+        kept = self.config.enforced(zeros)
+        return self.play(Session(self.name, door, workload, zeros=kept, on_event=on_event, estimator=estimator, clock=clock))

@@ -1,11 +1,16 @@
-"""The settings of AIM and its ablations, with the paper's defaults. Public; checked before any spend."""
+"""The settings of each mechanism, with the paper's defaults. Public; checked before any spend.
+
+A mechanism has the settings that mean something to it and no others. Each class adds what the next kind of mechanism needs:
+noise, then a model, then rounds, then the switches of AIM.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from understudy.errors import BudgetError, CapacityError, UserError, did_you_mean
 from understudy.privacy import Unit, laplace_scale_for, sigma_for
@@ -16,32 +21,59 @@ Initial = Literal["independent", "uniform"]
 CandidateRule = Literal["closure", "workload"]
 Criterion = Literal["aim", "mwem"]
 NoiseName = Literal["gaussian", "laplace"]
+Zero = TypeVar("Zero")
 
 
 @dataclass(frozen=True)
-class AimConfig:
-    """Hyper-parameters of Algorithm 1, and the switches of the ablation study (its codes in brackets)."""
+class NoiseConfig:
+    """Of a mechanism that measures, and makes no model."""
+
+    noise: NoiseName = "gaussian"
+    """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        _one_of("noise", self.noise, get_args(NoiseName))
+
+    def scale_for(self, rho: Fraction, unit: Unit) -> float:
+        """Return the least scale of noise that ``rho`` buys for a marginal."""
+        return sigma_for(rho, unit) if self.noise == "gaussian" else laplace_scale_for(rho, unit)
+
+    def enforced(self, declared: Sequence[Zero]) -> Sequence[Zero]:
+        """Return the structural zeros that a run keeps to, of those that the schema declares."""
+        return declared
+
+
+@dataclass(frozen=True)
+class ModelConfig(NoiseConfig):
+    """Of a mechanism that fits a model to what it measures."""
 
     max_size: int = 80 * MEGABYTE
     """MAX-SIZE: bytes of the junction tree that the model may grow to."""
+    zeros: bool = True
+    """Enforce structural zeros where the schema declares them."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        super().__post_init__()
+        if not _number(self.max_size) or self.max_size <= 0:
+            raise CapacityError(f"max_size must be a number of bytes above 0, not {self.max_size!r}.")
+
+    def enforced(self, declared: Sequence[Zero]) -> Sequence[Zero]:
+        """Return what the schema declares, unless ``zeros`` is off."""
+        return declared if self.zeros else ()
+
+
+@dataclass(frozen=True)
+class RoundsConfig(ModelConfig):
+    """Of a mechanism that chooses what to measure, round by round. MWEM+PGM has these."""
+
     rounds: int | None = None
     """T: 16 per attribute when adaptive, one per attribute when not."""
     alpha: float = 0.9
     """Share of each round that is spent on measuring (B3: 0.5)."""
     check: float = 0.005
     """Share of the budget that is kept to check the finished model with: bounds rest on it. Not in the paper; 0 for none."""
-    noise: NoiseName = "gaussian"
-    """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
-    initial: Initial = "independent"
-    """Measure all one-way marginals first, or start from the uniform distribution (A1)."""
-    candidates: CandidateRule = "closure"
-    """Choose from the downward closure of the workload, or from the workload itself (A2)."""
-    criterion: Criterion = "aim"
-    """Weighted expected improvement, or MWEM's distance less the number of cells (A2)."""
-    adaptive: bool = True
-    """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
-    zeros: bool = True
-    """Enforce structural zeros where the schema declares them."""
     time_limit: float | None = None
     """Seconds for the whole run, up to the saved release. One that would go on for longer spends what is left in one last
     round instead. Reading the table comes on top: how long it takes depends on the rows, so the clock stands still then.
@@ -49,16 +81,13 @@ class AimConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
-        for name, kind in _CHOICES.items():
-            _one_of(name, getattr(self, name), get_args(kind))
+        super().__post_init__()
         if not _number(self.alpha) or not 0 < self.alpha < 1:
             raise BudgetError(f"alpha must lie strictly between 0 and 1, not {self.alpha!r}.")
         if not _number(self.check) or not 0 <= self.check < 1:
             raise BudgetError(f"check must be at least 0 and less than 1, not {self.check!r}.")
         if self.rounds is not None and (not _whole(self.rounds) or self.rounds < 1):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
-        if not _number(self.max_size) or self.max_size <= 0:
-            raise CapacityError(f"max_size must be a number of bytes above 0, not {self.max_size!r}.")
         if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
             raise UserError(f"time_limit must be a number of seconds, not {self.time_limit!r}.")
 
@@ -72,18 +101,34 @@ class AimConfig:
         """``check`` as the decimal that was written."""
         return Fraction(self.check).limit_denominator(10**9)
 
+
+@dataclass(frozen=True)
+class AimConfig(RoundsConfig):
+    """Hyper-parameters of Algorithm 1, and the switches of the ablation study (its codes in brackets)."""
+
+    initial: Initial = "independent"
+    """Measure all one-way marginals first, or start from the uniform distribution (A1)."""
+    candidates: CandidateRule = "closure"
+    """Choose from the downward closure of the workload, or from the workload itself (A2)."""
+    criterion: Criterion = "aim"
+    """Weighted expected improvement, or MWEM's distance less the number of cells (A2)."""
+    adaptive: bool = True
+    """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        for name, kind in _CHOICES.items():
+            _one_of(name, getattr(self, name), get_args(kind))
+        super().__post_init__()
+
     def rounds_for(self, attributes: int) -> int:
         """Return T for a table of so many attributes."""
         if self.rounds is not None:
             return self.rounds
         return (16 if self.adaptive else 1) * attributes
 
-    def scale_for(self, rho: Fraction, unit: Unit) -> float:
-        """Return the least scale of noise that ``rho`` buys for a marginal."""
-        return sigma_for(rho, unit) if self.noise == "gaussian" else laplace_scale_for(rho, unit)
 
-
-_CHOICES = {"noise": NoiseName, "initial": Initial, "candidates": CandidateRule, "criterion": Criterion}
+_CHOICES = {"initial": Initial, "candidates": CandidateRule, "criterion": Criterion}
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

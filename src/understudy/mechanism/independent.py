@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from understudy.domain import Clique
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import require_tree
-from understudy.mechanism.config import AimConfig
+from understudy.mechanism.config import ModelConfig
 from understudy.mechanism.gaussian import measure_all
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.session import Session
@@ -21,11 +21,11 @@ from understudy.workload import Workload
 class Independent(Mechanism):
     """The baseline that keeps columns and drops everything between them (structural zeros apart)."""
 
-    config: AimConfig = field(default_factory=AimConfig)
+    config: ModelConfig = field(default_factory=ModelConfig)
 
     @property
     def name(self) -> str:
-        """As in the registry."""
+        """Its name in the registry."""
         return "independent"
 
     def expects(self, workload: Workload) -> tuple[Clique, ...]:

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
+from understudy.domain import Clique
 from understudy.mechanism.aim import Aim
-from understudy.mechanism.config import AimConfig
+from understudy.mechanism.base import Mechanism
+from understudy.mechanism.config import AimConfig, RoundsConfig
+from understudy.mechanism.outcome import Outcome
+from understudy.mechanism.session import Session
+from understudy.workload import Workload
 
-SWITCHES: dict[str, Any] = {"initial": "uniform", "candidates": "workload", "criterion": "mwem", "adaptive": False}
-"""What makes it MWEM; these are no options of it."""
 
+@dataclass(frozen=True)
+class Mwem(Mechanism):
+    """Uniform start, candidates from the workload itself, distance less cells as the score, T = d equal rounds.
 
-def mwem(**options: Any) -> Aim:
-    """Uniform start, candidates from the workload itself, distance less cells as the score, T = d equal
-    rounds.
-
-    Unlike the paper's it respects ``max_size``, and it measures the number of rows first, which the paper
-    takes as known.
+    Unlike the paper's it respects ``max_size``, and it measures the number of rows first, which the paper takes as known.
     """
-    return Aim(AimConfig(**SWITCHES, **options), title="mwem")
+
+    config: RoundsConfig = field(default_factory=RoundsConfig)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return "mwem"
+
+    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        return self._switched.expects(workload)
+
+    def play(self, session: Session) -> Outcome:
+        """Play Algorithm 1 with the switches."""
+        return self._switched.play(session)
+
+    @property
+    def _switched(self) -> Aim:
+        switches = AimConfig(
+            **asdict(self.config), initial="uniform", candidates="workload", criterion="mwem", adaptive=False
+        )
+        return Aim(switches)

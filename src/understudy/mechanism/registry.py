@@ -10,43 +10,55 @@ from typing import Any
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.config import AimConfig
-from understudy.mechanism.gaussian import Gaussian
+from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
+from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
-from understudy.mechanism.mwem import SWITCHES, mwem
+from understudy.mechanism.mwem import Mwem
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a mechanism is made, and the settings of ``AimConfig`` that mean something to it."""
+    """A mechanism, and what its settings are."""
 
-    make: Callable[..., Mechanism]
-    takes: tuple[str, ...]
+    make: Callable[[Any], Mechanism]
+    config: type[NoiseConfig]
 
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(sorted(field.name for field in fields(self.config)))
 
-ALL = tuple(field.name for field in fields(AimConfig))
-MODELLED = ("max_size", "noise", "zeros")
+    @property
+    def modelled(self) -> bool:
+        """Whether it makes a model, which rows can be drawn from."""
+        return issubclass(self.config, ModelConfig)
+
 
 MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
     {
-        "aim": Kind(lambda **options: Aim(AimConfig(**options)), ALL),
-        "mwem": Kind(mwem, tuple(name for name in ALL if name not in SWITCHES)),
-        "independent": Kind(lambda **options: Independent(AimConfig(**options)), MODELLED),
-        "gaussian": Kind(lambda **options: Gaussian(AimConfig(**options)), ("noise",)),
-        "gaussian+pgm": Kind(lambda **options: Gaussian(AimConfig(**options), modelled=True), MODELLED),
+        "aim": Kind(Aim, AimConfig),
+        "mwem": Kind(Mwem, RoundsConfig),
+        "independent": Kind(Independent, ModelConfig),
+        "gaussian": Kind(Gaussian, NoiseConfig),
+        "gaussian+pgm": Kind(GaussianPgm, ModelConfig),
     }
 )
 
 
 def mechanism(name: str, **options: Any) -> Mechanism:
-    """Return the mechanism called ``name`` with ``options`` of ``AimConfig``; one that it has no use for is refused."""
-    try:
-        kind = MECHANISMS[name]
-    except KeyError:
-        hint = did_you_mean(name, MECHANISMS)
-        raise UserError(f'There is no mechanism "{name}"; choose from {", ".join(MECHANISMS)}.{hint}') from None
+    """Return the mechanism called ``name`` with ``options`` of its own; one that it has no use for is refused."""
+    kind = kind_of(name)
     for option in options:
         if option not in kind.takes:
             hint = did_you_mean(option, kind.takes)
             raise UserError(f'"{name}" has no option "{option}"; its options are {", ".join(kind.takes)}.{hint}')
-    return kind.make(**options)
+    return kind.make(kind.config(**options))
+
+
+def kind_of(name: str) -> Kind:
+    """Return the entry of the mechanism called ``name``."""
+    try:
+        return MECHANISMS[name]
+    except KeyError:
+        hint = did_you_mean(name, MECHANISMS)
+        raise UserError(f'There is no mechanism "{name}"; choose from {", ".join(MECHANISMS)}.{hint}') from None

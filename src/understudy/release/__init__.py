@@ -5,18 +5,18 @@ Public: nothing here has seen the private table except through the door.
 
 from understudy.release.answer import Answer
 from understudy.release.making import make_release
-from understudy.release.record import NOT_PRIVATE, BoundRecord, ChargeRecord, Record, RoundRecord, json_schema
+from understudy.release.manifest import NOT_PRIVATE, BoundEntry, ChargeEntry, Manifest, RoundEntry, json_schema
 from understudy.release.release import Release
 from understudy.release.storage import load
 
 __all__ = [
     "NOT_PRIVATE",
     "Answer",
-    "BoundRecord",
-    "ChargeRecord",
-    "Record",
+    "BoundEntry",
+    "ChargeEntry",
+    "Manifest",
     "Release",
-    "RoundRecord",
+    "RoundEntry",
     "json_schema",
     "load",
     "make_release",

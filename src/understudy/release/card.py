@@ -1,57 +1,63 @@
 """The privacy card: the promise of a release in words, with the fields that public registries of deployments ask for.
 
-Public: it is written from the record and the schema alone.
+Public: it is written from the manifest and the schema alone.
 """
 
 from __future__ import annotations
 
 from textwrap import fill
 
+from understudy.release.manifest import Manifest
 from understudy.release.promise import UNITS, assumptions, confidence, parameters, rounded_up, sentences
-from understudy.release.record import Record
 from understudy.schema import Schema
 
 WIDTH = 120
 """Letters of a line of running text."""
 
 
-def privacy_card(record: Record, schema: Schema) -> str:
+def privacy_card(manifest: Manifest, schema: Schema) -> str:
     """Return the card as Markdown."""
-    parts = [_title(record, schema), _promise(record), _assumptions(record), _facts(record, schema), _spending(record)]
+    parts = [
+        _title(manifest, schema),
+        _promise(manifest),
+        _assumptions(manifest),
+        _facts(manifest, schema),
+        _spending(manifest),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
-def _title(record: Record, schema: Schema) -> str:
+def _title(manifest: Manifest, schema: Schema) -> str:
     name = schema.table.name or "a table"
     lines = [f"# Privacy card: synthetic stand-in for {name}"]
-    if not record.private:
+    if not manifest.private:
         lines += [
             "",
-            f"> **{record.notice}**",
+            f"> **{manifest.notice}**",
             ">",
             "> Nothing below is a promise. It describes what the same run would promise with the secure generator.",
         ]
     return "\n".join(lines)
 
 
-def _promise(record: Record) -> str:
-    paragraphs = ["This is promised to everybody described by a row of the private table.", *sentences(record)]
+def _promise(manifest: Manifest) -> str:
+    paragraphs = ["This is promised to everybody described by a row of the private table.", *sentences(manifest)]
     return "\n\n".join(["## What is promised, and to whom", *(fill(text, WIDTH) for text in paragraphs)])
 
 
-def _assumptions(record: Record) -> str:
-    numbered = enumerate(assumptions(record), start=1)
+def _assumptions(manifest: Manifest) -> str:
+    numbered = enumerate(assumptions(manifest), start=1)
     listed = [fill(f"{number}. {text}", WIDTH, subsequent_indent="   ") for number, text in numbered]
     return "\n".join(["## Under which assumptions", "", *listed])
 
 
-def _facts(record: Record, schema: Schema) -> str:
-    rows = "\n".join(f"| {name} | {value} |" for name, value in (_guarantee(record, schema) | _making(record)).items())
+def _facts(manifest: Manifest, schema: Schema) -> str:
+    rows = "\n".join(f"| {name} | {value} |" for name, value in (_guarantee(manifest, schema) | _making(manifest)).items())
     return f"## The facts\n\n| | |\n|---|---|\n{rows}"
 
 
-def _guarantee(record: Record, schema: Schema) -> dict[str, str]:
-    privacy, columns = record.privacy, len(schema.columns)
+def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
+    privacy, columns = manifest.privacy, len(schema.columns)
     rows = ", the number of rows" if privacy.unit == "replace" else ""
     return {
         "Flavour of privacy": "(epsilon, delta) differential privacy, by way of zero-concentrated differential privacy "
@@ -65,47 +71,48 @@ def _guarantee(record: Record, schema: Schema) -> dict[str, str]:
     }
 
 
-def _making(record: Record) -> dict[str, str]:
-    privacy, table, rounds = record.privacy, record.table, len(record.rounds)
+def _making(manifest: Manifest) -> dict[str, str]:
+    privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
     return {
-        "Mechanism": f"{record.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential mechanism, "
-        f"{record.model.measured} noisy marginals ({_noise(record)}), then a graphical model fitted to these"
-        f"{_checked(record)}",
+        "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
+        f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
+        f"{_checked(manifest)}",
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
-        f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(record.charges)} charges",
+        f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
-        "Randomness": "the operating system's secure generator" if record.private else "a seeded generator: NOT PRIVATE",
+        "Randomness": "the operating system's secure generator" if manifest.private else "a seeded generator: NOT PRIVATE",
         "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers alone",
         "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's own rows at {table.total:,.0f}",
-        "Accuracy": f"{len(record.bounds):,} marginals have a bound on their error, each at "
-        f"{confidence(record.confidence)}; they are in release.json",
-        "Implementation": f"understudy {record.understudy}, noise and private choice drawn by OpenDP in integer arithmetic",
-        "Run": record.run,
+        "Accuracy": f"{len(manifest.bounds):,} marginals have a bound on their error, each at "
+        f"{confidence(manifest.confidence)}; they are in release.json",
+        "Implementation": f"understudy {manifest.understudy}, noise and private choice drawn by OpenDP in integer "
+        "arithmetic",
+        "Run": manifest.run,
     }
 
 
-def _checked(record: Record) -> str:
-    if record.check is None:
+def _checked(manifest: Manifest) -> str:
+    if manifest.check is None:
         return ""
-    return f", then {len(record.check.marginals):,} noisy distances of the model from the table, which bounds rest on"
+    return f", then {len(manifest.check.marginals):,} noisy distances of the model from the table, which bounds rest on"
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _noise(record: Record) -> str:
-    return f"discrete {str(record.mechanism.options.get('noise', 'gaussian')).capitalize()} noise"
+def _noise(manifest: Manifest) -> str:
+    return f"discrete {str(manifest.mechanism.options.get('noise', 'gaussian')).capitalize()} noise"
 
 
 def _cells(cells: int) -> str:
     return f"{cells:,}" if cells < 10**9 else f"about 10^{len(str(cells)) - 1}"
 
 
-def _spending(record: Record) -> str:
-    rho = record.privacy.rho.fraction
+def _spending(manifest: Manifest) -> str:
+    rho = manifest.privacy.rho.fraction
     rows = "\n".join(
         f"| {number} | {_cell(charge.purpose)} | {charge.rho.value:.4g} | {float(charge.rho.fraction / rho):.2%} |"
-        for number, charge in enumerate(record.charges, start=1)
+        for number, charge in enumerate(manifest.charges, start=1)
     )
     return f"## What the budget was spent on\n\n| | for | rho | share |\n|--:|---|--:|--:|\n{rows}"

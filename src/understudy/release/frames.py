@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
 
-Convert = Callable[[pa.Table], Any]
+Convert = Callable[[SyntheticTable], Any]
 
 
-def like(data: Any, schema: Schema) -> Convert:
-    """Return what turns an Arrow table of ``schema`` into the kind of table that ``data`` is."""
+def converter_for(data: Any, schema: Schema) -> Convert:
+    """Return what turns synthetic rows of ``schema`` into the kind of table that ``data`` is."""
     if isinstance(data, np.ndarray):
-        return _to_record_array if data.dtype.names is not None else lambda table: schema.encode(table).astype(np.int64)
+        return _to_record_array if data.dtype.names is not None else lambda made: made.codes.astype(np.int64)
     if isinstance(data, Mapping):
         lists = any(isinstance(values, list) for values in data.values())
         return _to_lists if lists else _to_arrays
@@ -28,29 +29,30 @@ def like(data: Any, schema: Schema) -> Convert:
     if library == "pandas":
         from understudy.release.as_pandas import to_pandas
 
-        return lambda table: to_pandas(table, schema)
+        return lambda made: to_pandas(made.arrow, schema)
     if library == "polars":
         from understudy.release.as_polars import to_polars
 
         lazy = type(data).__name__ == "LazyFrame"
-        return lambda table: to_polars(table, schema, lazy=lazy)
-    return _same
+        return lambda made: to_polars(made.arrow, schema, lazy=lazy)
+    return to_arrow
 
 
-def _same(table: pa.Table) -> pa.Table:
-    return table
+def to_arrow(made: SyntheticTable) -> pa.Table:
+    """Return the Arrow table."""
+    return made.arrow
 
 
-def _to_lists(table: pa.Table) -> dict[str, list[Any]]:
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+def _to_lists(made: SyntheticTable) -> dict[str, list[Any]]:
+    return {name: made.arrow.column(name).to_pylist() for name in made.arrow.column_names}
 
 
-def _to_arrays(table: pa.Table) -> dict[str, Any]:
-    return {name: to_numpy(table.column(name)) for name in table.column_names}
+def _to_arrays(made: SyntheticTable) -> dict[str, Any]:
+    return {name: to_numpy(made.arrow.column(name)) for name in made.arrow.column_names}
 
 
-def _to_record_array(table: pa.Table) -> Any:
-    return np.rec.fromarrays([*_to_arrays(table).values()], names=table.column_names)
+def _to_record_array(made: SyntheticTable) -> Any:
+    return np.rec.fromarrays([*_to_arrays(made).values()], names=made.arrow.column_names)
 
 
 def to_numpy(array: pa.ChunkedArray) -> Any:

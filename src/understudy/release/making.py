@@ -1,40 +1,41 @@
-"""From a finished run to a release: draw the table, bound its error, write the record. Post-processing: public."""
+"""From a finished run to a release: draw the table, bound its error, write the manifest. Post-processing: public."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, cast
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Budget
-from understudy.release.record import (
+from understudy.release.frames import Convert, to_arrow
+from understudy.release.manifest import (
     NOT_PRIVATE,
     Amount,
-    BoundRecord,
-    ChargeRecord,
-    CheckRecord,
-    DistanceRecord,
-    LedgerRecord,
-    MechanismRecord,
-    ModelRecord,
-    PrivacyRecord,
-    QueryRecord,
-    Record,
-    RoundRecord,
-    TableRecord,
-    WorkloadRecord,
+    BoundEntry,
+    ChargeEntry,
+    CheckEntry,
+    DistanceEntry,
+    LedgerReference,
+    Manifest,
+    MechanismEntry,
+    ModelEntry,
+    PrivacyEntry,
+    QueryEntry,
+    RoundEntry,
+    TableEntry,
+    WorkloadEntry,
 )
 from understudy.release.release import Release
+from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
-from understudy.uncertainty import TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounds
 from understudy.workload import Workload
 
 DEFAULT_DELTA = 1e-9
@@ -49,7 +50,7 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
     confidence: float = 0.95
-    ledger: LedgerRecord | None = None
+    ledger: LedgerReference | None = None
 
 
 def make_release(
@@ -59,14 +60,14 @@ def make_release(
     settings: Settings,
     *,
     rng: np.random.Generator,
-    convert: Callable[[pa.Table], Any] | None = None,
+    convert: Convert = to_arrow,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
     codes = outcome.draw(rng, settings.rows)
     model, rows = outcome.model, len(codes)
     assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
-    record = Record(
+    manifest = Manifest(
         understudy=installed_version(),
         run=settings.run,
         private=outcome.private,
@@ -74,19 +75,18 @@ def make_release(
         mechanism=_mechanism(outcome, settings),
         privacy=_privacy(outcome, budget),
         workload=_workload(outcome.workload, settings.workload),
-        table=TableRecord(rows=rows, total=float(model.total), weight=weight),
+        table=TableEntry(rows=rows, total=float(model.total), weight=weight),
         model=_model(model, outcome),
         rounds=[_round(r) for r in outcome.rounds],
-        charges=[ChargeRecord(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
+        charges=[ChargeEntry(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
         check=_check(outcome),
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
-    table = schema.decode(codes, rng)
-    release = Release(record, schema, model, outcome.measurements, table)
-    return release if convert is None else Release(record, schema, model, outcome.measurements, table, convert)
+    table = SyntheticTable.of_codes(schema, codes, rng)
+    return Release(manifest, schema, model, outcome.measurements, table, convert)
 
 
 def installed_version() -> str:
@@ -108,8 +108,8 @@ class _Weighted:
         return [np.asarray(counts * self.weight, np.float64) for counts in self.table.marginals(cliques)]
 
 
-def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:
-    return MechanismRecord(
+def _mechanism(outcome: Outcome, settings: Settings) -> MechanismEntry:
+    return MechanismEntry(
         name=outcome.mechanism,
         options=dict(settings.options),
         ended=outcome.ended,
@@ -117,9 +117,9 @@ def _mechanism(outcome: Outcome, settings: Settings) -> MechanismRecord:
     )
 
 
-def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
+def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
     delta = DEFAULT_DELTA if budget.delta is None else budget.delta
-    return PrivacyRecord(
+    return PrivacyEntry(
         epsilon=budget.epsilon_at(delta),
         delta=delta,
         rho=Amount.of(budget.rho),
@@ -128,21 +128,21 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyRecord:
     )
 
 
-def _workload(workload: Workload, name: str) -> WorkloadRecord:
+def _workload(workload: Workload, name: str) -> WorkloadEntry:
     listed = [
-        QueryRecord(attributes=list(clique), weight=cost)
+        QueryEntry(attributes=list(clique), weight=cost)
         for clique, cost in zip(workload.cliques, workload.costs, strict=True)
     ]
-    return WorkloadRecord(name=name, queries=workload.queries, marginals=listed)
+    return WorkloadEntry(name=name, queries=workload.queries, marginals=listed)
 
 
-def _model(model: Model, outcome: Outcome) -> ModelRecord:
+def _model(model: Model, outcome: Outcome) -> ModelEntry:
     cliques = [list(clique) for clique in model.cliques]
-    return ModelRecord(size=model.size, cliques=cliques, measured=len(outcome.measurements))
+    return ModelEntry(size=model.size, cliques=cliques, measured=len(outcome.measurements))
 
 
-def _round(r: Round) -> RoundRecord:
-    return RoundRecord(
+def _round(r: Round) -> RoundEntry:
+    return RoundEntry(
         index=r.index,
         chosen=list(r.clique),
         candidates=len(r.candidates),
@@ -160,11 +160,12 @@ def _round(r: Round) -> RoundRecord:
     )
 
 
-def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundRecord]:
-    for_table = bounds(outcome, table, confidence=confidence)
-    for_model = bounds(outcome, confidence=confidence)
+def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundEntry]:
+    evidence = Evidence.of(outcome)
+    for_table = bounds(evidence, table, confidence=confidence)
+    for_model = bounds(evidence, confidence=confidence)
     return [
-        BoundRecord(
+        BoundEntry(
             columns=list(clique),
             kind=b.kind,
             table=b.value,
@@ -176,9 +177,9 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[Bound
     ]
 
 
-def _check(outcome: Outcome) -> CheckRecord | None:
+def _check(outcome: Outcome) -> CheckEntry | None:
     if outcome.distances is None:
         return None
     pairs = zip(outcome.distances.cliques, outcome.distances.values, strict=True)
-    found = [DistanceRecord(columns=list(clique), distance=int(value)) for clique, value in pairs]
-    return CheckRecord(sigma=outcome.distances.sigma, rho=Amount.of(outcome.distances.rho), marginals=found)
+    found = [DistanceEntry(columns=list(clique), distance=int(value)) for clique, value in pairs]
+    return CheckEntry(sigma=outcome.distances.sigma, rho=Amount.of(outcome.distances.rho), marginals=found)

@@ -1,6 +1,6 @@
 """The promise of a release in words, and its numbers as text: one place for the card, the report and the console.
 
-Public: it is written from the record alone. Its numbers are rounded up: nobody is promised more than is kept.
+Public: it is written from the manifest alone. Its numbers are rounded up: nobody is promised more than is kept.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 from math import ceil, exp, log
 
-from understudy.release.record import PrivacyRecord, Record
+from understudy.release.manifest import Manifest, PrivacyEntry
 
 DIGITS = 6
 """Significant digits of epsilon, delta and rho."""
@@ -26,7 +26,7 @@ def rounded_up(value: float, digits: int = DIGITS) -> str:
     return f"{mantissa}{e}{int(power)}" if e else text
 
 
-def parameters(privacy: PrivacyRecord) -> str:
+def parameters(privacy: PrivacyEntry) -> str:
     """Return epsilon, delta and rho, as everything that shows a release shows them."""
     epsilon, delta, rho = rounded_up(privacy.epsilon), rounded_up(privacy.delta), rounded_up(privacy.rho.value)
     return f"epsilon = {epsilon}, delta = {delta} (zCDP rho = {rho})"
@@ -50,9 +50,9 @@ def confidence(share: float) -> str:
     return f"{Decimal(repr(share)) * 100:f}".rstrip("0").rstrip(".") + "%"
 
 
-def sentences(record: Record) -> list[str]:
+def sentences(manifest: Manifest) -> list[str]:
     """Return the promise in paragraphs: for everybody, then as a guess, then exactly."""
-    privacy, added = record.privacy, record.privacy.unit == "add_remove"
+    privacy, added = manifest.privacy, manifest.privacy.unit == "add_remove"
     delta = rounded_up(privacy.delta)
     changed = "been left out (or one more been added)" if added else "been replaced by any other"
     return [
@@ -72,9 +72,9 @@ def sentences(record: Record) -> list[str]:
     ]
 
 
-def assumptions(record: Record) -> list[str]:
+def assumptions(manifest: Manifest) -> list[str]:
     """Return what the promise rests on, and what it does not protect."""
-    added = record.privacy.unit == "add_remove"
+    added = manifest.privacy.unit == "add_remove"
     timed = " A time limit ended this run, so its number of rounds depends on how long it took."
     return [
         "A person is one row. Where a person has several rows, the promise is for each row, and is weaker for the person: "
@@ -84,7 +84,7 @@ def assumptions(record: Record) -> list[str]:
         "not protected: the columns, their possible values and their ranges are public.",
         "The names and types of the table's columns, the workload, epsilon, delta and all settings are public.",
         "How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the "
-        f"table's owner. No times are in this release.{timed if record.mechanism.ended == 'time' else ''}",
+        f"table's owner. No times are in this release.{timed if manifest.mechanism.ended == 'time' else ''}",
         f"Neighbouring tables {'add or remove' if added else 'replace'} one row, whatever its values: values outside the "
         "schema are counted where the schema says, and no row is dropped.",
     ]

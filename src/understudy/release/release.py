@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,99 +20,106 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError, UserError
-from understudy.mechanism import Outcome
 from understudy.model import Model
 from understudy.privacy import Charge, Distances, Measurement, Unit
 from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
-from understudy.release.marks import carries_mark, marked
-from understudy.release.record import NOT_PRIVATE, Record, RoundRecord
+from understudy.release.frames import Convert, to_arrow
+from understudy.release.manifest import NOT_PRIVATE, Manifest, RoundEntry
+from understudy.release.marks import carries_mark
 from understudy.release.show import as_html, as_text
+from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
-from understudy.uncertainty import Bound, Intervals, TableMarginals, bounds, cell_intervals
+from understudy.uncertainty import Bound, Evidence, Intervals, TableMarginals, bounds, cell_intervals
 from understudy.workload import Workload
 
 TableFormat = Literal["csv", "parquet"]
 
 
-def _same(table: pa.Table) -> Any:
-    return table
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A synthetic table with everything that may be known about it. ``record`` is what ``release.json`` says."""
+    """A synthetic table with everything that may be known about it. ``manifest`` is what ``release.json`` says."""
 
-    record: Record
+    manifest: Manifest
     schema: Schema
     model: Model
     measurements: tuple[Measurement, ...]
-    arrow: pa.Table
-    """The synthetic table, in the types of the schema."""
-    convert: Callable[[pa.Table], Any] = field(default=_same)
-    """Makes the kind of table that came in out of an Arrow table."""
+    synthetic: SyntheticTable
+    """The synthetic rows, as codes and as an Arrow table."""
+    convert: Convert = to_arrow
+    """Makes the kind of table that came in out of synthetic rows."""
 
     def __post_init__(self) -> None:
         """Mark the table, if the release is not private."""
-        object.__setattr__(self, "arrow", marked(self.arrow, self.notice))
+        object.__setattr__(self, "synthetic", self.synthetic.marked(self.notice))
 
     @cached_property
     def table(self) -> Any:
         """The synthetic table, as the kind of table that came in (an Arrow table for files and loaded releases)."""
-        return self._handed_out(self.arrow, caller=4)
+        return self._handed_out(self.synthetic, caller=4)
 
-    def _handed_out(self, table: pa.Table, caller: int = 3) -> Any:
+    @property
+    def arrow(self) -> pa.Table:
+        """The synthetic table in the types of the schema."""
+        return self.synthetic.arrow
+
+    def _handed_out(self, table: SyntheticTable, caller: int = 3) -> Any:
         """Return the kind of table that came in; one that cannot carry the mark of a seeded run comes with a warning."""
-        made = self.convert(marked(table, self.notice))
+        made = self.convert(table.marked(self.notice))
         if not self.private and not carries_mark(made):
             warnings.warn(f"{self.notice} This kind of table cannot say so itself.", stacklevel=caller)
         return made
 
     @property
+    def record(self) -> Manifest:
+        """The former name of ``manifest``."""
+        return self.manifest
+
+    @property
     def private(self) -> bool:
         """Whether the promise holds: False for a seeded research run."""
-        return self.record.private
+        return self.manifest.private
 
     @property
     def notice(self) -> str:
         """Empty, or why this is not private."""
-        return self.record.notice if self.private else self.record.notice or NOT_PRIVATE
+        return self.manifest.notice if self.private else self.manifest.notice or NOT_PRIVATE
 
     @property
     def epsilon(self) -> float:
         """Of the promise, with ``delta``."""
-        return self.record.privacy.epsilon
+        return self.manifest.privacy.epsilon
 
     @property
     def delta(self) -> float:
         """Of the promise, with ``epsilon``."""
-        return self.record.privacy.delta
+        return self.manifest.privacy.delta
 
     @property
     def rho(self) -> Fraction:
         """The budget in zCDP, exactly."""
-        return self.record.privacy.rho.fraction
+        return self.manifest.privacy.rho.fraction
 
     @property
     def spent(self) -> Fraction:
         """What the run spent, exactly."""
-        return self.record.privacy.spent.fraction
+        return self.manifest.privacy.spent.fraction
 
     @property
     def spend(self) -> tuple[Charge, ...]:
         """Every charge, in order."""
-        return tuple(Charge(charge.rho.fraction, charge.purpose) for charge in self.record.charges)
+        return tuple(Charge(charge.rho.fraction, charge.purpose) for charge in self.manifest.charges)
 
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit.of(self.record.privacy.unit)
+        return Unit.of(self.manifest.privacy.unit)
 
     @property
-    def rounds(self) -> tuple[RoundRecord, ...]:
+    def rounds(self) -> tuple[RoundEntry, ...]:
         """Every round: what was chosen, with how much noise, at what cost."""
-        return tuple(self.record.rounds)
+        return tuple(self.manifest.rounds)
 
     @property
     def domain(self) -> Domain:
@@ -122,19 +129,19 @@ class Release:
     @property
     def weight(self) -> float:
         """How many rows of the private table one synthetic row stands for (about 1, unless rows were asked for)."""
-        return self.record.table.weight
+        return self.manifest.table.weight
 
     @cached_property
     def workload(self) -> Workload:
         """The marginals that the table should preserve."""
-        named = self.record.workload
+        named = self.manifest.workload
         cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
         return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
 
-    @cached_property
+    @property
     def codes(self) -> NDArray[np.int32]:
         """The synthetic table as codes of the schema, rows × columns."""
-        return self.schema.encode(self.arrow)
+        return self.synthetic.codes
 
     @cached_property
     def bounds(self) -> dict[Clique, Bound]:
@@ -142,10 +149,10 @@ class Release:
 
         Every synthetic row counts as ``weight`` rows.
         """
-        confidence = self.record.confidence
+        confidence = self.manifest.confidence
         return {
             clique: Bound(clique, b.kind, b.table, confidence, b.round, b.checked)
-            for b in self.record.bounds
+            for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
 
@@ -155,41 +162,25 @@ class Release:
         known = self.bounds
         return {
             clique: Bound(clique, b.kind, b.model, known[clique].confidence, b.round, b.checked)
-            for b in self.record.bounds
+            for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
 
     @cached_property
     def card(self) -> str:
         """The privacy card: what was promised, to whom, under which assumptions (Markdown)."""
-        return privacy_card(self.record, self.schema)
+        return privacy_card(self.manifest, self.schema)
 
     @cached_property
-    def outcome(self) -> Outcome:
-        """The run as the bounds see it, without the models of earlier rounds (so: for supported and checked marginals)."""
-        return Outcome(
-            mechanism=self.record.mechanism.name,
-            workload=self.workload,
-            model=self.model,
-            measurements=self.measurements,
-            rounds=(),
-            answers={},
-            zeros=self.schema.zeros,
-            fit=None,
-            unit=self.unit,
-            private=self.private,
-            rho=self.rho,
-            charges=self.spend,
-            ended=self.record.mechanism.ended,
-            most_rounds=self.record.mechanism.most_rounds,
-            seconds=0.0,
-            distances=self.distances,
-        )
+    def evidence(self) -> Evidence:
+        """What bounds rest on, without the models of earlier rounds (so: measurements and distances)."""
+        zeros = self.schema.zeros
+        return Evidence(self.workload, self.model, self.measurements, zeros, self.rho, distances=self.distances)
 
     @property
     def distances(self) -> Distances | None:
         """How far the model turned out to be from the private table, with noise; None where no budget was kept for that."""
-        found = self.record.check
+        found = self.manifest.check
         if found is None:
             return None
         cliques = tuple(self.domain.clique(m.columns) for m in found.marginals)
@@ -198,7 +189,7 @@ class Release:
 
     def intervals(self, *columns: str, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
         """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""
-        return cell_intervals(self.outcome, columns, confidence=confidence, simultaneous=simultaneous)
+        return cell_intervals(self.evidence, columns, confidence=confidence, simultaneous=simultaneous)
 
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
@@ -211,7 +202,7 @@ class Release:
             raise UserError('Name at least one column, such as release.marginal("age").')
         clique = self.domain.clique(columns)
         bound = self.model_bounds.get(clique) or bounds(
-            self.outcome, confidence=self.record.confidence, cliques=[clique]
+            self.evidence, confidence=self.manifest.confidence, cliques=[clique]
         ).get(clique)
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
@@ -229,22 +220,22 @@ class Release:
         except SchemaError:
             values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        table = self.schema.decode(made, rng)
+        table = SyntheticTable.of_codes(self.schema, made, rng)
         for name, one in fixed.items():
-            table = one.placed(table, name)
+            table = replace(table, arrow=one.placed(table.arrow, name))
         return self._handed_out(table)
 
-    def save(self, folder: str | Path, *, format: TableFormat = "csv", overwrite: bool = False) -> Path:
-        """Write the release to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
+    def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
+        """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
         from understudy.release.storage import save
 
-        return save(self, Path(folder), format=format, overwrite=overwrite)
+        return save(self, Path(folder), format=format, report=report, overwrite=overwrite)
 
     def __repr__(self) -> str:
-        return as_text(self.record)
+        return as_text(self.manifest)
 
     def _repr_html_(self) -> str:
-        return as_html(self.record, self.arrow.slice(0, 5))
+        return as_html(self.manifest, self.arrow.slice(0, 5))
 
 
 def _whole(rows: int) -> int:

@@ -1,8 +1,7 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
-Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``
-and ``privacy-card.md``; each file of a release that is not private says so, in its text or in its name. Reports, which are
-pages about a release, are written beside these by another room.
+Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``,
+``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or in its name.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
 from understudy.model import load_model, save_model
 from understudy.privacy import LinearMap, Matrix, Measurement, stored_map
+from understudy.release.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
 from understudy.release.marks import marked_path
-from understudy.release.record import FORMAT, VERSION, Amount, Entry, Finite, Record
+from understudy.release.synthetic import SyntheticTable
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
@@ -68,14 +68,19 @@ class _Index(Entry):
     measurements: list[_Measured]
 
 
-def save(release: Release, folder: Path, *, format: str, overwrite: bool = False) -> Path:
+def save(release: Release, folder: Path, *, format: str, report: bool = True, overwrite: bool = False) -> Path:
     """Write ``release`` to a folder beside ``folder``, then give it its name in one step."""
-    if format not in ("csv", "parquet"):
-        raise UserError(f'There is no table format "{format}"; choose csv or parquet.')
+    require_format(format)
     refuse_existing(folder, overwrite)
     with staged(folder) as draft:
-        write_into(release, draft, format)
+        write_into(release, draft, format, report)
     return folder
+
+
+def require_format(format: str) -> None:
+    """Refuse a format of the table that there is not."""
+    if format not in ("csv", "parquet"):
+        raise UserError(f'There is no table format "{format}"; choose csv or parquet.')
 
 
 def refuse_existing(folder: Path, overwrite: bool) -> None:
@@ -88,15 +93,19 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
         raise UserError(f"{folder} is not a release, so it is not overwritten. Name another folder.")
 
 
-def write_into(release: Release, folder: Path, format: str) -> None:
-    """Write every file of ``release`` into an existing folder."""
+def write_into(release: Release, folder: Path, format: str, report: bool) -> None:
+    """Write every file of ``release`` into an existing folder; the report last, since it is a page about the others."""
     write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
-    text = json.dumps(release.record.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(release.manifest.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
+    if report:
+        from understudy.report import write_report  # the room below, which reads releases; needed by none but this
+
+        write_report(release, folder / "report.html")
 
 
 def require_room(folder: Path, values: int) -> None:
@@ -170,31 +179,31 @@ def load(folder: str | Path) -> Release:
     from understudy.release.release import Release
 
     folder = Path(folder)
-    record = _record(folder / "release.json")
-    schema = _schema(record)
+    manifest = _manifest(folder / "release.json")
+    schema = _schema(manifest)
     model = load_model(folder / "model")
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
-    measurements = _read_measurements(folder / "measurements", schema.domain, record.private)
-    return Release(record, schema, model, measurements, _table(folder, schema, record.private))
+    measurements = _read_measurements(folder / "measurements", schema.domain, manifest.private)
+    return Release(manifest, schema, model, measurements, SyntheticTable(schema, _table(folder, schema, manifest.private)))
 
 
-def _record(path: Path) -> Record:
+def _manifest(path: Path) -> Manifest:
     document = _json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f"{path} is not a release of Understudy.")
     found = document.get("version")
     if isinstance(found, int) and found > VERSION:
         raise FormatError(f"{path} has format version {found}; this software reads up to {VERSION}: upgrade it.")
-    record = _validated(Record, document, path)
-    if sum(c.rho.fraction for c in record.charges) != record.privacy.spent.fraction:
+    manifest = _validated(Manifest, document, path)
+    if sum(c.rho.fraction for c in manifest.charges) != manifest.privacy.spent.fraction:
         raise FormatError(f"{path} is damaged: its charges do not add up to what it says was spent.")
-    return record
+    return manifest
 
 
-def _schema(record: Record) -> Schema:
+def _schema(manifest: Manifest) -> Schema:
     try:
-        return parse_schema(json.dumps(record.declaration), source="The release's schema", form="json")
+        return parse_schema(json.dumps(manifest.declaration), source="The release's schema", form="json")
     except SchemaError as problem:
         raise FormatError(f"The release is damaged: {str(problem).splitlines()[0]}") from None
 

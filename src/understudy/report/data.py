@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.privacy import selection_cost
-from understudy.release import Release, RoundRecord
+from understudy.release import Release, RoundEntry
 from understudy.release.promise import assumptions, sentences
 from understudy.schema import Column
 from understudy.uncertainty.supported import reading
@@ -53,22 +52,6 @@ class ColumnView:
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
     """Half the width of the band before it is cut off at 0; None where nothing was measured."""
-
-
-@dataclass(frozen=True)
-class RoundView:
-    """One round and what it cost, in rho."""
-
-    index: int
-    clique: Clique
-    candidates: int
-    choosing: float
-    measuring: float
-    sigma: float
-    cells: int
-    change: float
-    annealed: bool
-    size: int
 
 
 @dataclass(frozen=True)
@@ -122,7 +105,7 @@ class ReportData:
     workload: str
     queries: int
     columns: tuple[ColumnView, ...]
-    rounds: tuple[RoundView, ...]
+    rounds: tuple[RoundEntry, ...]
     measured: tuple[tuple[Clique, float], ...]
     """Each measured marginal with the standard deviation of its noise."""
     edges: tuple[Edge, ...]
@@ -138,40 +121,39 @@ class ReportData:
 
 def report_data(release: Release) -> ReportData:
     """Read off a release what its report shows."""
-    record, table = release.record, release.schema.table
-    rounds = tuple(_round(r) for r in release.rounds)
+    manifest, table = release.manifest, release.schema.table
     known = {clique: _bound(release, clique) for clique in release.bounds}
     workload = [known[c] for c in release.workload.cliques if c in known]
-    checking = record.check.rho.fraction if record.check else Fraction(0)
+    checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
         private=release.private,
         notice=release.notice,
-        version=record.understudy,
-        mechanism=record.mechanism.name,
-        options=tuple((name, str(value)) for name, value in sorted(record.mechanism.options.items())),
-        ended=record.mechanism.ended,
-        unit=record.privacy.unit,
+        version=manifest.understudy,
+        mechanism=manifest.mechanism.name,
+        options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
+        ended=manifest.mechanism.ended,
+        unit=manifest.privacy.unit,
         epsilon=release.epsilon,
         delta=release.delta,
-        rho=record.privacy.rho.value,
-        promise=tuple(sentences(record)),
-        assumptions=tuple(assumptions(record)),
-        spent=record.privacy.spent.value,
-        starting=float(release.spent - sum(r.rho.fraction for r in record.rounds) - checking),
+        rho=manifest.privacy.rho.value,
+        promise=tuple(sentences(manifest)),
+        assumptions=tuple(assumptions(manifest)),
+        spent=manifest.privacy.spent.value,
+        starting=float(release.spent - sum(r.rho.fraction for r in manifest.rounds) - checking),
         checking=float(checking),
-        rows=record.table.rows,
-        total=record.table.total,
-        weight=record.table.weight,
-        confidence=record.confidence,
-        workload=record.workload.name,
+        rows=manifest.table.rows,
+        total=manifest.table.total,
+        weight=manifest.table.weight,
+        confidence=manifest.confidence,
+        workload=manifest.workload.name,
         queries=len(release.workload.cliques),
         columns=tuple(column_view(release, column) for column in release.schema.columns),
-        rounds=rounds,
+        rounds=release.rounds,
         measured=tuple((m.clique, m.sigma) for m in release.measurements),
         edges=tuple(_edges(release)),
-        model_size=record.model.size,
+        model_size=manifest.model.size,
         pairs=tuple(known[p] for p in combinations(release.domain.attributes, 2) if p in known),
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
         without_bound=sum(c not in known for c in release.workload.cliques),
@@ -179,26 +161,10 @@ def report_data(release: Release) -> ReportData:
     )
 
 
-def _round(record: RoundRecord) -> RoundView:
-    choosing = float(selection_cost(record.epsilon))
-    return RoundView(
-        index=record.index,
-        clique=tuple(record.chosen),
-        candidates=record.candidates,
-        choosing=choosing,
-        measuring=float(record.rho.fraction) - choosing,
-        sigma=record.sigma,
-        cells=record.cells,
-        change=record.change,
-        annealed=record.annealed,
-        size=record.size,
-    )
-
-
 def _bound(release: Release, clique: Clique) -> BoundView:
     bound = release.bounds[clique]
     return BoundView(
-        clique, bound.value, bound.value / max(release.record.table.total, 1.0), bound.kind == "supported", bound.checked
+        clique, bound.value, bound.value / max(release.manifest.table.total, 1.0), bound.kind == "supported", bound.checked
     )
 
 
@@ -249,7 +215,7 @@ class _Band:
 def _band(release: Release, name: str, groups: Sequence[Sequence[int]]) -> _Band:
     """Return limits that hold for all groups of one column at once, in real records."""
     together = max(map(len, groups))  # for a shorter group the radius is too wide, never too narrow
-    failure = 1 - release.record.confidence
+    failure = 1 - release.manifest.confidence
     found = reading(release.measurements, (name,), failure, together=together, at_once=len(groups))
     if found is None:
         return _Band([(None, None)] * len(groups), None)

@@ -100,7 +100,7 @@ def _rounds(report: ReportData) -> Html:
     rows = [
         (
             r.index,
-            names(r.clique),
+            names(r.chosen),
             data(r.candidates, count(r.candidates)),
             data(r.choosing + r.measuring, digits(r.choosing + r.measuring)),
             percent((r.choosing + r.measuring) / report.rho),

@@ -6,12 +6,13 @@ NOT PRIVATE: its counts are exact and for the owner's eyes only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.review.faults import GOES, line_faults
@@ -20,8 +21,10 @@ from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
 from understudy.schema.zeros import Zeros
 from understudy.source.csv import Csv
+from understudy.source.files import files_of
 from understudy.source.guard import guarded
 from understudy.source.opening import open_reader
+from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource
 
 Codes = NDArray[np.int32]
@@ -45,6 +48,8 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
     broken: Counter[int] = Counter()
     total = 0
     names = list(schema.domain)
+    for found in _columns(data, schema):
+        schema.require_columns(found)
     for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
         with guarded("The table"):
             columns = [batch.column(i) for i in range(len(names))]
@@ -53,6 +58,18 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
             if schema.zeros:
                 broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
     return [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+
+
+def _columns(data: Any, schema: Schema) -> list[list[str]]:
+    """Return the names of the columns of each file, query or frame, so that all that are missing can be told at once."""
+    if isinstance(data, str | Path | Csv):
+        return [file.columns() for file in files_of(data, schema.csv)]
+    if isinstance(data, Sql):
+        return [SqlReader(data, []).columns()]
+    if isinstance(data, Mapping):
+        return [[str(name) for name in data]]
+    arrow = isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader)
+    return [list(data.schema.names)] if arrow else []
 
 
 def _named(data: Any, schema: Schema) -> Any:

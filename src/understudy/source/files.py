@@ -29,7 +29,8 @@ class FilesReader:
         self._files = [(file, file.columns()) for file in files_of(data, declared)]
         for file, columns in self._files:
             _require_separated(file, columns, names)
-            require(names, columns, file.what)
+            # The first line of a CSV file without a header is a record, so none of it is quoted.
+            require(names, columns, file.what, quote=isinstance(file, ParquetFile))
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows of all files, some at a time."""

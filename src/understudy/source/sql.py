@@ -29,6 +29,7 @@ _FROM_VIEW = f"FROM temp.{_VIEW}"
 class Sql:
     """A query that gives the table, in DuckDB's SQL; read-only, in ``database`` or with none.
 
+    Of files it may read Parquet alone. Each row of its result is a record: write queries that look at each row by itself.
     ``Sql("SELECT * FROM visits WHERE year = 2024", "hospital.duckdb")``
     """
 

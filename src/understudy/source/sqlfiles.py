@@ -37,7 +37,7 @@ _INSTEAD = (
 
 def refuse_guessing(query: str, guard: binding) -> None:
     """Refuse a query that reads a file of a kind whose types are guessed. Opens nothing."""
-    with guard, duckdb.connect() as parser:
+    with guard, duckdb.connect(config={"autoinstall_known_extensions": "false"}) as parser:
         [(tree,)] = parser.execute("SELECT json_serialize_sql($1::VARCHAR)", [query]).fetchall()
     for name in _names(json.loads(tree)):
         if _GUESSING.fullmatch(name) or _GUESSED_FILE.search(name):

@@ -6,11 +6,13 @@ Public: computed from what was released alone, at no further cost in privacy.
 from understudy.uncertainty.bounds import Bound, Marginals, bounds
 from understudy.uncertainty.cells import Intervals, cell_intervals
 from understudy.uncertainty.estimator import Estimate, weighted_average
+from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.tables import TableMarginals
 
 __all__ = [
     "Bound",
     "Estimate",
+    "Evidence",
     "Intervals",
     "Marginals",
     "TableMarginals",

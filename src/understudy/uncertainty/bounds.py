@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
-from understudy.mechanism import Outcome
 from understudy.uncertainty.estimator import seen
+from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.rounds import Centre, round_distances, round_share
 from understudy.uncertainty.supported import distance, rows_bound
 from understudy.uncertainty.tails import Floats, Term, cell_radius
@@ -81,7 +81,7 @@ class _Found:
 
 
 def bounds(
-    outcome: Outcome,
+    evidence: Evidence,
     synthetic: Marginals | None = None,
     *,
     confidence: float = 0.95,
@@ -95,12 +95,12 @@ def bounds(
     """
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence}.")
-    wanted = list(outcome.workload.closure if cliques is None else cliques)
-    made = _other(outcome, synthetic).marginals(wanted)
+    wanted = list(evidence.workload.closure if cliques is None else cliques)
+    made = _other(evidence, synthetic).marginals(wanted)
     theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, made, strict=True)}
     beta = (1 - TOTAL_SHARE) * (1 - confidence)
-    found = _every(outcome, theirs, beta)
-    most = rows_bound(outcome.measurements, TOTAL_SHARE * (1 - confidence))
+    found = _every(evidence, theirs, beta)
+    most = rows_bound(evidence.measurements, TOTAL_SHARE * (1 - confidence))
     held = {way.of for way, one in found if one.measured and way.clique == way.of}
     best: dict[Clique, _Found] = {}
     for way, one in sorted(found, key=lambda pair: pair[1].value):
@@ -119,13 +119,13 @@ def bounds(
     }
 
 
-def _every(outcome: Outcome, theirs: Mapping[Clique, Floats], beta: float) -> list[tuple[_Way, _Found]]:
+def _every(evidence: Evidence, theirs: Mapping[Clique, Floats], beta: float) -> list[tuple[_Way, _Found]]:
     """Return what each way says; rounds are asked where no measurement speaks, since they would say less."""
-    possible = Possible(outcome.workload.domain, outcome.zeros)
+    possible = Possible(evidence.workload.domain, evidence.zeros)
     ways = [way for r, values in theirs.items() for way in _ways(possible, r, values, beta)]
-    found = [*_supported(outcome, possible, ways), *_checked(outcome, ways)]
+    found = [*_supported(evidence, possible, ways), *_checked(evidence, ways)]
     measured = {way.of for way, one in found if one.measured}
-    return [*found, *_unsupported(outcome, [way for way in ways if way.of not in measured])]
+    return [*found, *_unsupported(evidence, [way for way in ways if way.of not in measured])]
 
 
 def _ways(possible: Possible, clique: Clique, values: Floats, beta: float) -> list[_Way]:
@@ -139,58 +139,58 @@ def _ways(possible: Possible, clique: Clique, values: Floats, beta: float) -> li
     return [_Way(clique, clique, values, 0.0, beta / 2), _Way(clique, part, target, left, beta / 2)]
 
 
-def _share(outcome: Outcome, way: _Way, kind: Literal["check", "supported", "rounds"]) -> float:
+def _share(evidence: Evidence, way: _Way, kind: Literal["check", "supported", "rounds"]) -> float:
     """Return the part of the failure probability that one kind of event has; the three add up to at most ``way.beta``."""
-    check = CHECK_SHARE if outcome.distances is not None and way.clique in outcome.distances.cliques else 0.0
+    check = CHECK_SHARE if evidence.distances is not None and way.clique in evidence.distances.cliques else 0.0
     shares = {"check": check, "supported": (1 - check) * SUPPORTED_SHARE, "rounds": (1 - check) * (1 - SUPPORTED_SHARE)}
     return way.beta * shares[kind]
 
 
-def _supported(outcome: Outcome, possible: Possible, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
+def _supported(evidence: Evidence, possible: Possible, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
     """Theorem 1: measurements that contain the marginal, by themselves and averaged."""
     found = []
     for way in ways:
-        if views := seen(outcome.measurements, way.clique, possible):
-            value = distance(way.clique, views, way.target, _share(outcome, way, "supported"))
+        if views := seen(evidence.measurements, way.clique, possible):
+            value = distance(way.clique, views, way.target, _share(evidence, way, "supported"))
             found.append((way, _Found(value + way.left, measured=True)))
     return found
 
 
-def _checked(outcome: Outcome, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
+def _checked(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
     """Theorem 4: the noisy distance plus what its noise may hide, then the triangle inequality."""
-    if outcome.distances is None or outcome.model is None:
+    if evidence.distances is None or evidence.model is None:
         return []
-    noisy = dict(zip(outcome.distances.cliques, outcome.distances.values, strict=True))
+    noisy = dict(zip(evidence.distances.cliques, evidence.distances.values, strict=True))
     mine = [way for way in ways if way.clique in noisy]
     cliques = list(dict.fromkeys(way.clique for way in mine))
-    centres = {r: Centre.of(m) for r, m in zip(cliques, outcome.model.marginals(cliques), strict=True)}
-    noise = (Term(1.0, "gaussian", outcome.distances.sigma, 1),)
+    centres = {r: Centre.of(m) for r, m in zip(cliques, evidence.model.marginals(cliques), strict=True)}
+    noise = (Term(1.0, "gaussian", evidence.distances.sigma, 1),)
     found = []
     for way in mine:
-        radius = cell_radius(noise, 2 * _share(outcome, way, "check"))  # one side of it
+        radius = cell_radius(noise, 2 * _share(evidence, way, "check"))  # one side of it
         value = max(int(noisy[way.clique]), 0) + radius + centres[way.clique].from_target(way.target)
         found.append((way, _Found(value + way.left, measured=False, checked=True)))
     return found
 
 
-def _unsupported(outcome: Outcome, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
+def _unsupported(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
     """Theorem 2, for each round whose model was kept."""
     found = []
-    for r in outcome.rounds:
+    for r in evidence.rounds:
         candidates = set(r.candidates)
         mine = [way for way in ways if way.clique in candidates] if r.before is not None else []
-        for beta in sorted({_share(outcome, way, "rounds") for way in mine}):
-            same = [way for way in mine if _share(outcome, way, "rounds") == beta]
-            values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(outcome, r))
+        for beta in sorted({_share(evidence, way, "rounds") for way in mine}):
+            same = [way for way in mine if _share(evidence, way, "rounds") == beta]
+            values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(evidence, r))
             for way, value in zip(same, values, strict=True):
                 if value is not None:
                     found.append((way, _Found(value + way.left, measured=False, round=r.index)))
     return found
 
 
-def _other(outcome: Outcome, synthetic: Marginals | None) -> Marginals:
+def _other(evidence: Evidence, synthetic: Marginals | None) -> Marginals:
     if synthetic is not None:
         return synthetic
-    if outcome.model is None:
-        raise UserError(f"{outcome.mechanism} has no model; pass what should be compared with the table.")
-    return outcome.model
+    if evidence.model is None:
+        raise UserError("This mechanism makes no model; pass what should be compared with the table.")
+    return evidence.model

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
-from understudy.mechanism import Outcome
+from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.supported import reading
 
 
@@ -32,15 +32,15 @@ class Intervals:
 
 
 def cell_intervals(
-    outcome: Outcome, attributes: Iterable[str], *, confidence: float = 0.95, simultaneous: bool = False
+    evidence: Evidence, attributes: Iterable[str], *, confidence: float = 0.95, simultaneous: bool = False
 ) -> Intervals:
     """Return intervals for the counts of the marginal on ``attributes``, which a measurement must contain."""
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence}.")
-    clique = outcome.workload.domain.clique(attributes)
+    clique = evidence.workload.domain.clique(attributes)
     beta = 1 - confidence
-    at_once = outcome.workload.domain.cells(clique) if simultaneous else 1
-    found = reading(outcome.measurements, clique, beta, at_once=at_once)
+    at_once = evidence.workload.domain.cells(clique) if simultaneous else 1
+    found = reading(evidence.measurements, clique, beta, at_once=at_once)
     if found is None:
         raise UserError(
             f"No measurement contains {', '.join(clique)} together, so its cells have no interval; "

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.mechanism import Outcome, Round
+from understudy.mechanism import Round
 from understudy.mechanism.candidates import RANKING
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
+from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.tails import Floats
 
 FINAL_SHARE = 0.5
@@ -43,12 +44,12 @@ class Centre:
         return float(np.abs(target - self.counts).sum()) + self.doubt
 
 
-def round_share(outcome: Outcome, r: Round) -> float:
+def round_share(evidence: Evidence, r: Round) -> float:
     """Return the share of the failure probability that round ``r`` may use; they add up to at most 1.
 
     What a round costs is settled before its selection, and all costs together never exceed the budget.
     """
-    return FINAL_SHARE if r.final else (1 - FINAL_SHARE) * float(r.rho / outcome.rho)
+    return FINAL_SHARE if r.final else (1 - FINAL_SHARE) * float(r.rho / evidence.rho)
 
 
 def round_distances(r: Round, targets: Sequence[tuple[Clique, Floats]], beta: float) -> list[float | None]:

@@ -61,9 +61,9 @@ def l1_radius(cells: tuple[tuple[Term, int], ...], beta: float) -> float:
     count = sum(number for _, number in cells)
     if count == 0:
         return 0.0
-    t = _U / sqrt(sum(number * term.variance for term, number in cells) / count)
-    exponent = sum((number * _log_absolute_moment(term, t) for term, number in cells), np.zeros(len(t)))
-    return float(np.min((exponent - log(beta)) / t))
+    unit = sqrt(sum(number * term.variance for term, number in cells) / count)
+    exponent = sum((number * _log_absolute_moment(term, unit) for term, number in cells), np.zeros(len(_U)))
+    return float(np.min((exponent - log(beta)) * unit / _U))
 
 
 @lru_cache(maxsize=4096)
@@ -101,8 +101,10 @@ def log_mgf(noise: NoiseKind, scale: float, t: Floats) -> Floats:
     return np.where(t <= safe, value, inf)
 
 
-def _log_absolute_moment(term: Term, t: Floats) -> Floats:
-    """Return a bound on log E exp(t |x|) for each t: the least of the forms (a), (b) and (c) of Lemma 2."""
+@lru_cache(maxsize=256)
+def _log_absolute_moment(term: Term, unit: float) -> Floats:
+    """Return a bound on log E exp(t |x|) for each t of ``_U`` / ``unit``: the least of the forms (a) to (c) of Lemma 2."""
+    t = _U / unit
     found = [_log_two_sided((term,), t)]
     if _single((term,)):
         found.append(_log_absolute(term, t))

@@ -43,7 +43,7 @@ MUTANTS: list[Mutant] = [
         "rounds-unpaid",
         37,
         "every round takes the failure probability of all rounds, and the least bound wins",
-        (ROUNDS, "return FINAL_SHARE if r.final else (1 - FINAL_SHARE) * float(r.rho / outcome.rho)", "return 1.0"),
+        (ROUNDS, "return FINAL_SHARE if r.final else (1 - FINAL_SHARE) * float(r.rho / evidence.rho)", "return 1.0"),
         ADDED_UP,
         WHOLE,
     ),
@@ -60,8 +60,8 @@ MUTANTS: list[Mutant] = [
         "a radius for one side of the noise is taken at twice the failure probability that a side has",
         (
             BOUNDS,
-            'cell_radius(noise, 2 * _share(outcome, way, "check"))',
-            'cell_radius(noise, 4 * _share(outcome, way, "check"))',
+            'cell_radius(noise, 2 * _share(evidence, way, "check"))',
+            'cell_radius(noise, 4 * _share(evidence, way, "check"))',
         ),
         WHOLE,
     ),
@@ -95,7 +95,7 @@ MUTANTS: list[Mutant] = [
         "half-the-radius",
         37,
         "a radius for half the noise that there is",
-        (TAILS, "return float(np.min((exponent - log(beta)) / t))", "return float(np.min((exponent - log(beta)) / t)) / 2"),
+        (TAILS, "(exponent - log(beta)) * unit / _U", "(exponent - log(beta)) * unit / _U / 2"),
         f"{RADII}test_l1_radius_holds",
     ),
     one(

@@ -303,8 +303,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            'Settings("", name, options, _rows(rows), ',
-            'Settings("", name, options, _rows(len(data) if rows is None and hasattr(data, "__len__") else rows), ',
+            "            rows=rows,\n",
+            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
@@ -348,9 +348,9 @@ MUTANTS = [
         "synthetic columns in whatever type the private frame has",
         (
             "release/frames.py",
-            "        return lambda table: to_pandas(table, schema)\n",
+            "        return lambda made: to_pandas(made.arrow, schema)\n",
             "        kept = {name: dtype for name, dtype in data.dtypes.items() if name in schema.domain}\n"
-            "        return lambda table: to_pandas(table, schema).astype(kept)\n",
+            "        return lambda made: to_pandas(made.arrow, schema).astype(kept)\n",
         ),
         f"{RELEASES}test_one_odd_value_does_not_change_the_type_of_a_column",
     ),
@@ -399,7 +399,11 @@ MUTANTS = [
         "rows-kept",
         (25, 26),
         "a release that keeps the table to draw from it again",
-        ("synthesize.py", "        return saved\n", '        return saved\n    setattr(Release, "_kept", data)\n'),
+        (
+            "synthesize.py",
+            "        convert = converter_for(",
+            '        setattr(Release, "_kept", data)\n        convert = converter_for(',
+        ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
     one(

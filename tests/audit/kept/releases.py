@@ -65,8 +65,8 @@ MUTANTS = [
         "the metadata of the private table in the synthetic one: pandas writes there where its index stops",
         (
             "release/frames.py",
-            "    return _same\n",
-            "    return lambda t: t.replace_schema_metadata(data.schema.metadata)\n",
+            "    return to_arrow\n",
+            "    return lambda made: made.arrow.replace_schema_metadata(data.schema.metadata)\n",
         ),
         f"{FRAMES}[arrow_table]",
         f"{TRACES}test_a_private_table_has_no_metadata_at_all",
@@ -77,9 +77,9 @@ MUTANTS = [
         "the metadata of the private table's columns in the synthetic one",
         (
             "release/frames.py",
-            "    return _same\n",
+            "    return to_arrow\n",
             "    kept = {field.name: field.metadata for field in data.schema}\n"
-            "    return lambda t: t.cast(pa.schema([f.with_metadata(kept[f.name]) for f in t.schema]))\n",
+            "    return lambda m: m.arrow.cast(pa.schema([f.with_metadata(kept[f.name]) for f in m.arrow.schema]))\n",
         ),
         f"{FRAMES}[arrow_table]",
     ),
@@ -88,13 +88,13 @@ MUTANTS = [
         34,
         "the attributes of the private frame in the synthetic one",
         [
-            ("release/frames.py", "        return lambda table: to_pandas(table, schema)\n", "        return kept\n"),
+            ("release/frames.py", "        return lambda made: to_pandas(made.arrow, schema)\n", "        return kept\n"),
             (
                 "release/frames.py",
                 "        from understudy.release.as_pandas import to_pandas\n",
                 "        from understudy.release.as_pandas import to_pandas\n\n"
-                "        def kept(table):\n"
-                "            made = to_pandas(table, schema)\n"
+                "        def kept(rows):\n"
+                "            made = to_pandas(rows.arrow, schema)\n"
                 "            made.attrs.update(data.attrs)\n"
                 "            return made\n",
             ),
@@ -108,8 +108,8 @@ MUTANTS = [
         "the name of the private frame's index in the synthetic one",
         (
             "release/frames.py",
-            "        return lambda table: to_pandas(table, schema)\n",
-            "        return lambda table: to_pandas(table, schema).rename_axis(data.index.name)\n",
+            "        return lambda made: to_pandas(made.arrow, schema)\n",
+            "        return lambda made: to_pandas(made.arrow, schema).rename_axis(data.index.name)\n",
         ),
         f"{FRAMES}[pandas_frame]",
     ),
@@ -153,14 +153,14 @@ MUTANTS = [
         "rehearsal-of-another-unit",
         17,
         "a plan for replaced records that rehearses added ones",
-        ("planning.py", '"unit": neighbours, ', ""),
+        ("planning.py", "unit=asked.unit, progress", "progress"),
         f"{EXTREMES}test_a_rehearsal_is_of_the_unit_that_is_planned",
     ),
     one(
         "options-ignored",
         15,
         "a mechanism accepts an option that it does nothing with, and the release says that it was used",
-        ("mechanism/registry.py", "        if option not in kind.takes:\n", "        if option not in ALL:\n"),
+        ("mechanism/registry.py", "Kind(Independent, ModelConfig)", "Kind(Independent, RoundsConfig)"),
         "tests/test_options.py::test_a_mechanism_takes_its_own_options_only",
     ),
     one(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.privacy.amounts import PATTERN, amount_text, parse_amount
-from understudy.privacy.cost import float_above
+from understudy.privacy.cost import float_above, selection_cost
 
 FORMAT, VERSION = "understudy-release", 1
 NOT_PRIVATE = "NOT PRIVATE: made with a seeded generator, for research. Whoever knows the seed can remove the noise."
@@ -46,7 +46,7 @@ class Amount(Entry):
         return parse_amount(self.exact)
 
 
-class MechanismRecord(Entry):
+class MechanismEntry(Entry):
     """How the measurements were chosen."""
 
     name: str = Field(description="The mechanism, such as aim.")
@@ -55,7 +55,7 @@ class MechanismRecord(Entry):
     most_rounds: Size = Field(description="No run with these settings can have more rounds than this.")
 
 
-class PrivacyRecord(Entry):
+class PrivacyEntry(Entry):
     """What was promised."""
 
     epsilon: Finite = Field(
@@ -67,22 +67,22 @@ class PrivacyRecord(Entry):
     unit: Literal["add_remove", "replace"] = Field(description="Which tables are neighbours: what one row may change.")
 
 
-class QueryRecord(Entry):
+class QueryEntry(Entry):
     """One marginal of the workload."""
 
     attributes: list[str] = Field(min_length=1)
     weight: Finite = Field(gt=0)
 
 
-class WorkloadRecord(Entry):
+class WorkloadEntry(Entry):
     """The marginals that the table should preserve."""
 
     name: str = Field(description="As it was asked for: all-3way, target:COLUMN, or custom.")
     queries: Size = Field(description="How many queries were listed; errors are averaged over these.")
-    marginals: list[QueryRecord] = Field(min_length=1)
+    marginals: list[QueryEntry] = Field(min_length=1)
 
 
-class TableRecord(Entry):
+class TableEntry(Entry):
     """The synthetic table."""
 
     rows: Size = Field(description="Rows of the synthetic table.")
@@ -92,7 +92,7 @@ class TableRecord(Entry):
     )
 
 
-class ModelRecord(Entry):
+class ModelEntry(Entry):
     """The model behind the table."""
 
     size: Size = Field(description="Bytes of its junction tree.")
@@ -100,14 +100,14 @@ class ModelRecord(Entry):
     measured: Size = Field(description="How many noisy marginals it was fitted to.")
 
 
-class ChargeRecord(Entry):
+class ChargeEntry(Entry):
     """One accepted charge."""
 
     purpose: str
     rho: Amount
 
 
-class RoundRecord(Entry):
+class RoundEntry(Entry):
     """One round: a private choice, and a measurement of what was chosen."""
 
     index: int = Field(ge=1)
@@ -125,8 +125,18 @@ class RoundRecord(Entry):
     final: bool = Field(description="Whether this round used up the budget.")
     size: Size = Field(description="Bytes of the model's junction tree after the round.")
 
+    @property
+    def choosing(self) -> float:
+        """What the private choice cost, in rho."""
+        return float(selection_cost(self.epsilon))
 
-class BoundRecord(Entry):
+    @property
+    def measuring(self) -> float:
+        """What the measurement cost, in rho."""
+        return float(self.rho.fraction) - self.choosing
+
+
+class BoundEntry(Entry):
     """How far off one marginal may be, summed over its cells, in rows of the private table."""
 
     columns: list[str] = Field(min_length=1)
@@ -137,7 +147,7 @@ class BoundRecord(Entry):
     checked: bool = Field(default=False, description="Whether it rests on the check of the finished model instead.")
 
 
-class DistanceRecord(Entry):
+class DistanceEntry(Entry):
     """How far the model is from the private table on one marginal, with noise."""
 
     columns: list[str] = Field(min_length=1)
@@ -148,15 +158,15 @@ class DistanceRecord(Entry):
     )
 
 
-class CheckRecord(Entry):
+class CheckEntry(Entry):
     """The last look: how far the finished model is from the private table, marginal by marginal."""
 
     sigma: Finite = Field(gt=0, description="The scale of the discrete Gaussian noise on each distance.")
     rho: Amount = Field(description="What the check cost.")
-    marginals: list[DistanceRecord] = Field(min_length=1)
+    marginals: list[DistanceEntry] = Field(min_length=1)
 
 
-class LedgerRecord(Entry):
+class LedgerReference(Entry):
     """The ledger that the run's budget was taken from. The ledger itself stays with its owner."""
 
     dataset: str = Field(description="The table's name in the ledger, as its owner chose it.")
@@ -165,7 +175,7 @@ class LedgerRecord(Entry):
     )
 
 
-class Record(Entry):
+class Manifest(Entry):
     """A release of Understudy: what was made, how, under which promise, and how far off it may be."""
 
     model_config = ConfigDict(title="Understudy release")
@@ -176,20 +186,20 @@ class Record(Entry):
     run: str = Field(pattern="^[0-9a-f]{32}$", description="A random name of the run, the same in its ledger.")
     private: bool = Field(description="False for a research run, which promises nothing.")
     notice: str = Field(description="Empty, or why the release must not be treated as private.")
-    mechanism: MechanismRecord
-    privacy: PrivacyRecord
-    workload: WorkloadRecord
-    table: TableRecord
-    model: ModelRecord
-    rounds: list[RoundRecord] = Field(description="Every round in order; empty where the mechanism has none.")
-    charges: list[ChargeRecord] = Field(description="Everything that was spent, in order, rounds included.")
+    mechanism: MechanismEntry
+    privacy: PrivacyEntry
+    workload: WorkloadEntry
+    table: TableEntry
+    model: ModelEntry
+    rounds: list[RoundEntry] = Field(description="Every round in order; empty where the mechanism has none.")
+    charges: list[ChargeEntry] = Field(description="Everything that was spent, in order, rounds included.")
     confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
-    bounds: list[BoundRecord]
-    check: CheckRecord | None = Field(default=None, description="Null where no budget was kept for a check.")
-    ledger: LedgerRecord | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
+    bounds: list[BoundEntry]
+    check: CheckEntry | None = Field(default=None, description="Null where no budget was kept for a check.")
+    ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``release.json``; the same is published as ``release.schema.json`` beside this file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Record.model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}

@@ -1,0 +1,227 @@
+"""What a user asks for, read and refused in one place: ``synthesize``, ``plan`` and the commands all begin here.
+
+Public: settings alone. No table is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
+from understudy.ledger import Ledger
+from understudy.ledger.keeping import Place
+from understudy.mechanism import MECHANISMS, Mechanism, kind_of
+from understudy.mechanism import mechanism as make_mechanism
+from understudy.privacy import Budget, Unit
+from understudy.privacy.amounts import amount_text
+from understudy.quantities import parse_size, parse_time
+from understudy.release.making import DEFAULT_DELTA, Settings
+from understudy.release.release import TableFormat
+from understudy.release.storage import require_format
+from understudy.schema import Schema, load_schema
+from understudy.workload import Workload
+
+UnitName = Literal["add-remove", "replace"]
+Queries = str | Workload | Iterable[tuple[Iterable[str], float]]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a release goes: a folder that must not exist yet (or be a release, to be replaced)."""
+
+    folder: Path
+    format: TableFormat = "csv"
+    report: bool = True
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a format that there is not, before a run rather than after it; take the folder's name as text, too."""
+        require_format(self.format)
+        object.__setattr__(self, "folder", Path(self.folder))
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger of unfinished runs beside the folder, where no other ledger is given."""
+        return self.folder.with_name(f"{self.folder.name}.ledger")
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A run as it was asked for, with everything that can be known to be wrong refused."""
+
+    schema: Schema
+    budget: Budget
+    workload: Workload
+    workload_name: str
+    unit: Unit
+    mechanism: Mechanism
+    options: Mapping[str, Any]
+    """The mechanism's options that were given, which the release shows."""
+    rows: int | None
+    confidence: float
+    seed: int | None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema | str | Path,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | Fraction | None = None,
+        workload: Queries = "all-3way",
+        rows: int | None = None,
+        mechanism: str = "aim",
+        unit: UnitName | Unit | str = "add-remove",
+        max_size: str | int = "80MB",
+        time_limit: str | float | None = None,
+        confidence: float = 0.95,
+        seed: int | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """Read what was given; the defaults are those of ``synthesize``."""
+        declared = schema_of(schema)
+        budget = budget_of(epsilon, delta, rho)
+        queries, name = workload_of(workload, declared)
+        limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
+        taken = {**(options or {}), "max_size": parse_size(max_size), **limit}
+        how = mechanism_of(mechanism, taken)
+        wanted, sure = _rows(rows), _confidence(confidence)
+        return cls(declared, budget, queries, name, unit_of(unit), how, taken, wanted, sure, _seed(seed))
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise will hold: a seeded run promises nothing."""
+        return self.seed is None
+
+    @property
+    def settings(self) -> Settings:
+        """What the release says about how it was asked for; the run has no name yet."""
+        return Settings("", self.workload_name, self.options, self.rows, self.confidence)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What must be the same for a run to be resumed. Public; what is long is told by its digest."""
+        schema, queries = self.schema, self.workload
+        declared = [schema.declaration.model_dump(mode="json"), [[z.clique, z.cells.tolist()] for z in schema.zeros]]
+        return {
+            "private": self.private,
+            "unit": self.unit.value,
+            "budget": _promise(self.budget),
+            "schema": _digest(declared),
+            "workload": f"{self.workload_name} {_digest([queries.cliques, queries.costs])}",
+            "mechanism": self.mechanism.name,
+            "rows": self.rows,
+            "confidence": self.confidence,
+            **asdict(self.mechanism.config),
+        }
+
+
+def schema_of(schema: Schema | str | Path) -> Schema:
+    """Return the schema, read from its file where a path is given."""
+    return schema if isinstance(schema, Schema) else load_schema(schema)
+
+
+def budget_of(epsilon: float | None, delta: float | None, rho: float | Fraction | None) -> Budget:
+    """Return the budget; ``delta`` is 1e-9 where only epsilon is given."""
+    if rho is not None:
+        return Budget.of(rho=rho, epsilon=epsilon, delta=delta)
+    if epsilon is None:
+        raise BudgetError("Say how much may be disclosed: epsilon (1 is usual; smaller is more private), or rho.")
+    return Budget.of(epsilon=epsilon, delta=DEFAULT_DELTA if delta is None else delta)
+
+
+def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
+    """Return the workload and the name that the release gives it (a file's name is nobody's business)."""
+    if isinstance(workload, Workload):
+        return workload, "custom"
+    if not isinstance(workload, str | Path):
+        return Workload.of(schema.domain, workload), "custom"
+    text = str(workload)
+    return Workload.parse(text, schema.domain), "custom" if Path(text).is_file() else text
+
+
+def unit_of(unit: UnitName | Unit | str) -> Unit:
+    """Return the unit of privacy called ``add-remove`` or ``replace``."""
+    if isinstance(unit, Unit):
+        if unit.rows != 1:
+            raise UserError(
+                f"A unit of {unit.rows} rows a person is not offered yet: nothing would hold a person to so many."
+            )
+        return unit
+    names = {"add-remove": Unit.ADD_REMOVE, "replace": Unit.REPLACE}
+    try:
+        return names[unit.replace("_", "-")]
+    except (KeyError, AttributeError):
+        hint = did_you_mean(str(unit), names)
+        raise UserError(f'The unit of privacy is add-remove or replace, not "{unit}".{hint}') from None
+
+
+def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism; one that makes no model cannot make a table."""
+    if not kind_of(name).modelled:
+        others = ", ".join(f'"{other}"' for other, kind in MECHANISMS.items() if kind.modelled)
+        raise UserError(f'"{name}" only answers queries and makes no table; use one of {others}.')
+    return make_mechanism(name, **options)
+
+
+def output_of(out: str | Path | Output | None) -> Output | None:
+    """Return where the release goes; None where it stays in memory."""
+    return out if isinstance(out, Output) or out is None else Output(Path(out))
+
+
+def place_of(
+    ledger: str | Path | Ledger | None, dataset: str | None, target: Output | None, *, resume: bool, seeded: bool
+) -> Place:
+    """Return where the run is put on record: the ledger given, one of its own beside the output, or nowhere."""
+    if (ledger is None) != (dataset is None):
+        raise LedgerError("Give a ledger together with the name of the dataset in it: --ledger FILE --dataset NAME.")
+    if seeded and ledger is not None:
+        raise LedgerError("A seeded run is not private, so it has no place in a ledger. Leave the seed out, or the ledger.")
+    if seeded and resume:
+        raise LedgerError("A seeded run is not resumed, since it can be repeated: run it again.")
+    if ledger is not None and dataset is not None:
+        shared = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        shared.state().dataset(dataset)
+        return Place(shared, dataset)
+    if target is None:
+        if resume:
+            raise LedgerError("There is nothing to resume from: name the output folder of the run, or its ledger.")
+        return Place(None)
+    return Place(Ledger(target.ledger), own=True)
+
+
+def _rows(rows: int | None) -> int | None:
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
+        raise UserError(f"rows must be a whole number of at least 0, not {rows!r}.")
+    return None if rows is None else int(rows)
+
+
+def _confidence(confidence: float) -> float:
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence!r}.")
+    return float(confidence)
+
+
+def _seed(seed: int | None) -> int | None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise UserError(f"seed must be a whole number of at least 0, not {seed!r}; leave it out for a private run.")
+    return seed
+
+
+def _promise(budget: Budget) -> str:
+    if budget.epsilon is None:
+        return f"rho = {amount_text(budget.rho)}"
+    return f"epsilon = {budget.epsilon!r}, delta = {budget.delta!r}"
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
