@@ -34,7 +34,7 @@ from understudy.mechanism.events import Event, RoundEnded
 from understudy.metrics import workload_error
 from understudy.model.threads import workers
 from understudy.privacy import Budget, Door, ResearchNoise
-from understudy.schema import Zeros
+from understudy.schema import DeclaredZeros
 from understudy.source import MemorySource
 from understudy.uncertainty import Evidence, TableMarginals, bounds
 
@@ -68,7 +68,9 @@ class Table:
         self.domain, self.source, self.empty_pairs = loaded.domain, loaded.source, loaded.empty_pairs
         self.workload = loaded.workload("all-3way")
 
-    def run(self, epsilon: float, seed: int, zeros: list[Zeros] | None = None) -> tuple[Outcome, NDArray[Any], list[float]]:
+    def run(
+        self, epsilon: float, seed: int, zeros: list[DeclaredZeros] | None = None
+    ) -> tuple[Outcome, NDArray[Any], list[float]]:
         """Run AIM and generate: the outcome, the records, and the seconds of each round."""
         rounds: list[float] = []
 

@@ -12,7 +12,7 @@ from aim import ABOUT, BOUNDED, EQUAL, FASTER, PAPER_FIRE, PAPER_FIRE_ZEROS, PAP
 Cells = dict[str, dict[str, Any]]
 
 SETTLED_SINCE = "2026-11-16T05:10"
-"""From then on generated rows were settled (``understudy.model.settling``), which lowers the error of a table."""
+"""From then on generated rows were settled (``understudy.model.refinement``), which lowers the error of a table."""
 
 
 def group(cells: Cells, prefix: str) -> list[dict[str, Any]]:

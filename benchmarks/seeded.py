@@ -110,7 +110,7 @@ def run(setting: Setting) -> Line:
         "rounds": len(release.rounds),
         "measurements": of_measurements(release.measurements),
         "model": of_arrays([np.float64(release.model.total), *release.model.marginals(release.workload.closure)]),
-        "table": of_arrays([release.table]),
+        "table": of_arrays([release.codes]),
     }
 
 

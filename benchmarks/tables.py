@@ -19,7 +19,7 @@ from reference_sets import DATASETS
 from understudy import example
 from understudy.domain import Domain
 from understudy.metrics import workload_error, workload_error_l2, workload_error_max
-from understudy.schema import Zeros
+from understudy.schema import DeclaredZeros
 from understudy.source import MemorySource
 from understudy.workload import Workload
 
@@ -69,13 +69,13 @@ class Table:
         drawn = np.random.default_rng(WORKLOAD_SEED).integers(len(self.domain))
         return PREDICTED.get(self.name, self.domain.attributes[drawn])
 
-    def empty_pairs(self, pairs: int = 9) -> list[Zeros]:
+    def empty_pairs(self, pairs: int = 9) -> list[DeclaredZeros]:
         """The pairs of attributes with the largest share of empty combinations: evaluation only, not private."""
         cliques = list(combinations(self.domain.attributes, 2))
         counts = self.source.count(cliques)
         share = [float((count == 0).mean()) for count in counts]
         chosen = sorted(range(len(cliques)), key=lambda k: -share[k])[:pairs]
-        return [Zeros(cliques[k], np.argwhere(counts[k] == 0).astype(np.int64)) for k in chosen]
+        return [DeclaredZeros(cliques[k], np.argwhere(counts[k] == 0).astype(np.int64)) for k in chosen]
 
 
 def available(name: str) -> bool:

@@ -1,6 +1,12 @@
-"""Imports point one way: a room may use those above it (the order of docs/architecture.md)."""
+"""Imports point one way, in no circles; arrays of a device stay behind the engine; files and functions stay short.
+
+The order of rooms and the seam are those of docs/architecture.md.
+"""
 
 import ast
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -63,3 +69,136 @@ def test_a_room_uses_only_those_above_it(path: Path) -> None:
 
 def test_every_room_is_there() -> None:
     assert {room_of(path) for path in FILES} == set(ROOMS)
+
+
+# Modules, and what they import.
+
+MODULES = {
+    ".".join(("understudy", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in ROOT.rglob("*.py")
+}
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """All that a module imports, anywhere in it: other modules of ours in full, of other packages the name as written."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{module} imports relatively; the house does not"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else node.module for name in names}
+    return frozenset(found - {module})
+
+
+BACKWARDS = {
+    ("understudy.release.release", "understudy.release.storage"),
+    ("understudy.release.storage", "understudy.report"),
+    ("understudy.schema.schema", "understudy.schema.load"),
+}
+"""Imports made inside a function, because they close a circle. May only become fewer."""
+
+
+def circle(besides: set[tuple[str, str]]) -> str:
+    """Name a circle of imports that exists without those ``besides``; empty where there is none."""
+    graph = {m: {i for i in imports(m) if i in MODULES and (m, i) not in besides} for m in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " imports ".join(reversed(error.args[1]))
+    return ""
+
+
+def test_no_imports_go_in_circles() -> None:
+    """Imports inside functions and for types alone count, too."""
+    assert circle(BACKWARDS) == ""
+
+
+@pytest.mark.parametrize("known", sorted(BACKWARDS))
+def test_every_known_circle_is_still_there(known: tuple[str, str]) -> None:
+    assert circle(BACKWARDS - {known}), f"drop {known} from BACKWARDS"
+
+
+# The engine: the seam for arrays.
+
+DEVICES = {"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "numba", "triton", "pycuda", "dpnp"}
+"""Array libraries with memory of their own. Plain NumPy is what the house speaks at the edge of every room."""
+ENGINE = "understudy.model.engine"
+USES_ENGINE = {f"understudy.model.{name}" for name in ("estimation", "generation", "model", "solvers")} | {
+    "understudy.model"
+}
+"""What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
+WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}
+"""Graph theory: no arrays at all."""
+
+
+def inside(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def test_only_an_engine_imports_the_arrays_of_a_device() -> None:
+    users = {m for m in MODULES if {name.split(".")[0] for name in imports(m)} & DEVICES}
+    assert {m for m in users if not m.startswith(f"{ENGINE}.on_")} == set()
+
+
+def test_an_engine_is_reached_through_its_protocol_alone() -> None:
+    for module in MODULES:
+        used = {name for name in imports(module) if inside(name, ENGINE)}
+        if inside(module, ENGINE):
+            continue
+        assert used <= {ENGINE}, f"{module} reaches behind the protocol of engines"
+        assert not used or module in USES_ENGINE, f"{module} uses the engine; should it?"
+
+
+def test_engines_know_nothing_of_each_other_and_only_the_registry_knows_them() -> None:
+    for module in (m for m in MODULES if inside(m, ENGINE)):
+        own = ".".join(module.split(".")[:4])
+        others = {name for name in imports(module) if name.startswith(f"{ENGINE}.on_") and not inside(name, own)}
+        assert not others or module == f"{ENGINE}.registry"
+
+
+def test_an_engine_knows_the_network_and_nothing_above_it() -> None:
+    below = {f"understudy.model.{name}" for name in ("contraction", "network", "observation", "threads")}
+    for module in (m for m in MODULES if inside(m, ENGINE)):
+        ours = {name for name in imports(module) if name in MODULES and inside(name, "understudy.model")}
+        assert {name for name in ours if not inside(name, ENGINE)} <= below
+
+
+def test_other_rooms_use_what_the_model_exports() -> None:
+    """Which modules ``model/`` has is its own affair."""
+    for module in (m for m in MODULES if not inside(m, "understudy.model")):
+        assert not {name for name in imports(module) if name.startswith("understudy.model.")}, module
+
+
+def test_trees_and_plans_need_no_arrays() -> None:
+    assert {m for m in WITHOUT_ARRAYS if "numpy" in imports(m)} == set()
+
+
+# Size.
+
+LONGEST_FILE, LONGEST_FUNCTION = 400, 40
+LONG_FUNCTIONS = {"synthesize.synthesize"}
+"""Functions that are longer all the same (module.function). May only become fewer."""
+
+
+def functions(module: str) -> Iterator[tuple[str, int]]:
+    """Each function with the number of its lines: from its head to its end, without its docstring."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            described = node.body[0] if ast.get_docstring(node) else None
+            words = (described.end_lineno or 0) - described.lineno + 1 if described else 0
+            yield f"{module.removeprefix('understudy.')}.{node.name}", (node.end_lineno or 0) - node.lineno + 1 - words
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_files_and_functions_are_short(module: str) -> None:
+    assert len(MODULES[module].read_text().splitlines()) <= LONGEST_FILE
+    long = {name for name, lines in functions(module) if lines > LONGEST_FUNCTION}
+    assert long <= LONG_FUNCTIONS
+
+
+def test_every_known_long_function_is_still_long() -> None:
+    long = {name for module in MODULES for name, lines in functions(module) if lines > LONGEST_FUNCTION}
+    assert long >= LONG_FUNCTIONS, "drop those that are short now from LONG_FUNCTIONS"

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import understudy
@@ -42,8 +43,9 @@ def lazy_file(folder: Path) -> pl.LazyFrame:
 
 
 def failing_query(folder: Path) -> understudy.Sql:
-    (folder / "t.csv").write_text("age\n1\nx\n")
-    return understudy.Sql(f"SELECT CAST(age AS INTEGER) AS age FROM read_csv('{folder / 't.csv'}', all_varchar = true)")
+    names = ", ".join(f'CAST(x AS INTEGER) AS "{name}"' for name in schema().domain)
+    pq.write_table(pa.table({"x": ["1", "x"]}), folder / "t.parquet")
+    return understudy.Sql(f"SELECT {names} FROM '{folder / 't.parquet'}'")
 
 
 TABLES: dict[str, Callable[[Path], Any]] = {

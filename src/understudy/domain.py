@@ -1,6 +1,6 @@
-"""Attributes and their sizes, and the cliques (sets of attributes) that the rest of the house talks about.
+"""Attributes and their sizes, cliques (sets of attributes), and structural zeros: combinations that cannot occur.
 
-Public: a domain is declared by a schema, never looked up in a table.
+Public: a domain and its zeros are declared by a schema, never looked up in a table.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import SchemaError, did_you_mean
 
@@ -77,3 +80,17 @@ class Domain:
         """Return the domain of ``attributes`` alone, in the order given."""
         names = tuple(attributes)
         return Domain(names, self.shape(names))
+
+
+@dataclass(frozen=True, eq=False)
+class Zeros:
+    """Combinations that cannot occur: ``cells`` is k × len(clique), a forbidden combination of codes a row."""
+
+    clique: Clique
+    cells: NDArray[np.int64]
+
+    def table(self, domain: Domain) -> NDArray[np.bool_]:
+        """Return which cells of the marginal on ``clique`` are forbidden."""
+        forbidden = np.zeros(domain.shape(self.clique), dtype=np.bool_)
+        forbidden[tuple(np.asarray(self.cells, dtype=np.int64).reshape(-1, len(self.clique)).T)] = True
+        return forbidden

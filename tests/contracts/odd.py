@@ -65,6 +65,50 @@ class NoZone(dt.tzinfo):
         return "nowhere"
 
 
+class Nowhere:
+    """An object of a class that says of no module that it is from there."""
+
+
+Nowhere.__module__ = None  # type: ignore[assignment]
+
+
+class Shy(type):
+    """A class that cannot be compared or hashed."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError("no")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+
+class Hidden(metaclass=Shy):
+    """An object of such a class."""
+
+
+class Beyond(int):
+    """A number that is no float, and on no side of zero."""
+
+    def __float__(self) -> float:
+        raise OverflowError("no")
+
+    def __gt__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+
+class Sealed(bytes):
+    """Bytes that do not come out."""
+
+    def __bytes__(self) -> bytes:
+        raise RuntimeError("no")
+
+
+def released() -> memoryview:
+    view = memoryview(b"a")
+    view.release()
+    return view
+
+
 PYTHON: dict[str, Any] = {
     "None": None,
     "True": True,
@@ -128,6 +172,11 @@ PYTHON: dict[str, Any] = {
     "object": object(),
     "silent object": Silent(),
     "unequal object": Unequal(),
+    "object of no module": Nowhere(),
+    "object of a failing class": Hidden(),
+    "failing number": Beyond(3),
+    "failing bytes": Sealed(b"a"),
+    "released memoryview": released(),
     "ellipsis": ...,
     "range": range(3),
 }

@@ -5,7 +5,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 
-from understudy.domain import Domain
+from understudy.domain import Domain, Zeros
 from understudy.errors import BudgetError, CapacityError, UserError, WorkloadError
 from understudy.mechanism import (
     MECHANISMS,
@@ -170,21 +170,19 @@ def test_what_lies_inside_a_clique_is_always_allowed() -> None:
     assert allowed(domain, [], [("a", "b"), ("a", "b", "c")], 0) == [("a", "b")]
 
 
-class Zero:
-    clique = ("a", "b")
-    cells = np.array([[0, 1], [1, 0]])
+ZERO = Zeros(("a", "b"), np.array([[0, 1], [1, 0]]))
 
 
 def test_structural_zeros_count_in_the_size_and_are_kept(make_door: MakeDoor) -> None:
     limit = tree_size(SMALL, []) + 1
     with pytest.raises(CapacityError, match="structural zeros"):
-        mechanism("aim", max_size=limit).run(make_door(), TWO_WAY, zeros=[Zero()])
-    mechanism("aim", max_size=limit, zeros=False).run(make_door(), TWO_WAY, zeros=[Zero()])
-    outcome = mechanism("aim").run(make_door(), TWO_WAY, zeros=[Zero()])
+        mechanism("aim", max_size=limit).run(make_door(), TWO_WAY, zeros=[ZERO])
+    mechanism("aim", max_size=limit, zeros=False).run(make_door(), TWO_WAY, zeros=[ZERO])
+    outcome = mechanism("aim").run(make_door(), TWO_WAY, zeros=[ZERO])
     assert outcome.model is not None
     table = outcome.model.marginal(("a", "b"))
     assert table[0, 1] == table[1, 0] == 0
-    without = mechanism("aim", zeros=False).run(make_door(), TWO_WAY, zeros=[Zero()])
+    without = mechanism("aim", zeros=False).run(make_door(), TWO_WAY, zeros=[ZERO])
     assert without.model is not None
     assert without.model.marginal(("a", "b")).min() > 0
     assert without.zeros == ()
@@ -230,7 +228,7 @@ def test_snapshots_are_kept_where_bounds_may_rest_on_them(make_door: MakeDoor) -
     ],
 )
 def test_every_ablation_runs(make_door: MakeDoor, unit: Unit, option: dict[str, object]) -> None:
-    outcome = mechanism("aim", **option).run(make_door(unit=unit, rho=1), TWO_WAY, zeros=[Zero()])
+    outcome = mechanism("aim", **option).run(make_door(unit=unit, rho=1), TWO_WAY, zeros=[ZERO])
     assert outcome.rounds
     assert outcome.unit == unit
     if option.get("noise") == "laplace":

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
-from understudy.model import Forbidden, Model
+from understudy.domain import Clique, Domain, Zeros
+from understudy.model import Model
 
 LARGEST = 20_000
 """Cells of the largest domain that is multiplied out."""
@@ -44,14 +44,14 @@ def models(draw: st.DrawFn, attributes: int = 6, magnitude: float = 1e3) -> Mode
     return Model(domain, parameters, float(rng.uniform(1, 1e5)), zeros)
 
 
-def random_zeros(domain: Domain, cliques: Sequence[Clique], rng: np.random.Generator) -> tuple[Forbidden, ...]:
+def random_zeros(domain: Domain, cliques: Sequence[Clique], rng: np.random.Generator) -> tuple[Zeros, ...]:
     """Forbid about half of the combinations of each clique, but never one particular record."""
     witness = {a: int(rng.integers(domain[a])) for a in domain}
     zeros = []
     for clique in cliques:
         forbidden = rng.random(domain.shape(clique)) < rng.uniform(0, 0.8)
         forbidden[tuple(witness[a] for a in clique)] = False
-        zeros.append(Forbidden(clique, np.argwhere(forbidden)))
+        zeros.append(Zeros(clique, np.argwhere(forbidden)))
     return tuple(zeros)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
-from understudy.model import Dual, Fit, Forbidden, MatrixQuery, MirrorDescent, Model, Observation, fit
+from understudy.model import Dual, Fit, MatrixQuery, MirrorDescent, Model, Observation, fit
 from understudy.model.observation import combine, estimate_total
 
 from .small import BruteForce, clique_sets, domains, random_zeros
@@ -231,7 +231,7 @@ def test_answers_that_are_not_numbers_are_refused() -> None:
 
 def test_forbidden_cells_pull_nothing() -> None:
     """An answer of 100 in a cell that cannot occur leaves the cell at 0 and the rest a distribution."""
-    zeros = (Forbidden(("a",), np.array([[2]])),)
+    zeros = (Zeros(("a",), np.array([[2]])),)
     found = fit(Domain.of({"a": 3}), [Observation(("a",), np.array([10.0, 20.0, 100.0]), 1.0)], zeros=zeros, total=30.0)
     table = found.model.marginal(["a"])
     assert table[2] == 0

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from understudy.domain import Domain
+from understudy.domain import Domain, Zeros
 from understudy.errors import SchemaError, UserError
-from understudy.model import Forbidden, Model, rounding_distance
-from understudy.model.generation import _rounded, _sampled, _shuffle_inside, families
+from understudy.model import Model, rounding_distance
+from understudy.model.contraction import families
+from understudy.model.generation import _rounded, _sampled, _shuffle_inside
 
 from .small import BruteForce, counts, models, subsets
 
@@ -167,7 +168,7 @@ def test_evidence_is_exact(model: Model, data: st.DataObject, seed: int) -> None
 
 
 def test_evidence_that_cannot_be() -> None:
-    zeros = (Forbidden(("a", "b"), np.array([[1, 0], [1, 1]])),)
+    zeros = (Zeros(("a", "b"), np.array([[1, 0], [1, 1]])),)
     model = Model(Domain.of({"a": 2, "b": 2}), {}, 10.0, zeros)
     with pytest.raises(SchemaError, match="No record can have a = 1"):
         model.generate(5, rng(), given={"a": 1})

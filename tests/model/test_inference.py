@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.domain import Domain
+from understudy.domain import Domain, Zeros
 from understudy.errors import SchemaError
-from understudy.model import Forbidden, Model, inference, query
-from understudy.model.inference import Network, Scratch
+from understudy.model import Model
+from understudy.model.engine.on_numpy import answers
+from understudy.model.engine.on_numpy.inference import Inference
+from understudy.model.engine.on_numpy.semirings import LOGARITHMIC, Scratch
+from understudy.model.network import Network
 
 from .small import BruteForce, models, subsets
 
@@ -62,8 +65,8 @@ def test_the_cores_share_many_questions(monkeypatch: pytest.MonkeyPatch) -> None
     model = Model(domain, {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}, 10.0)
     wanted = subsets(domain)
     alone = model.marginals(wanted)
-    monkeypatch.setattr(query, "THREADED_ABOVE", 0)
-    monkeypatch.setattr(query, "workers", lambda: 3)
+    monkeypatch.setattr(answers, "THREADED_ABOVE", 0)
+    monkeypatch.setattr(answers, "workers", lambda: 3)
     for got, want in zip(Model(*_parts(model)).marginals(wanted), alone, strict=True):
         np.testing.assert_array_equal(got, want)
 
@@ -110,17 +113,17 @@ def test_hundreds_of_attributes_far_apart() -> None:
 
 
 def test_zeros_that_leave_nothing_in_one_table() -> None:
-    zeros = (Forbidden(("a",), np.array([[0], [1]])),)
+    zeros = (Zeros(("a",), np.array([[0], [1]])),)
     with pytest.raises(SchemaError, match="forbid every combination"):
         _ = Model(Domain.of({"a": 2, "b": 2}), {}, 1.0, zeros).log_z
 
 
 def test_zeros_that_leave_nothing_only_together() -> None:
     zeros = (
-        Forbidden(("a", "b"), np.array([[0, 0], [0, 1]])),
-        Forbidden(("b", "c"), np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[:, ::1][:2]),
-        Forbidden(("a", "c"), np.array([[1, 0]])),
-        Forbidden(("b", "c"), np.array([[1, 1]])),
+        Zeros(("a", "b"), np.array([[0, 0], [0, 1]])),
+        Zeros(("b", "c"), np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[:, ::1][:2]),
+        Zeros(("a", "c"), np.array([[1, 0]])),
+        Zeros(("b", "c"), np.array([[1, 1]])),
     )
     with pytest.raises(SchemaError, match="forbid every record"):
         _ = Model(Domain.of({"a": 2, "b": 2, "c": 2}), {}, 1.0, zeros).log_z
@@ -128,19 +131,19 @@ def test_zeros_that_leave_nothing_only_together() -> None:
 
 @pytest.mark.parametrize(
     ("magnitude", "rings"),
-    [(0.5, ["_Unscaled"]), (7.0, ["_Unscaled"]), (14.0, ["_Unscaled", "_Linear"]), (900.0, ["_Linear", "_Logarithmic"])],
+    [(0.5, ["Unscaled"]), (7.0, ["Unscaled"]), (14.0, ["Unscaled", "Linear"]), (900.0, ["Linear", "Logarithmic"])],
 )
 def test_however_far_the_potentials_reach(magnitude: float, rings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Proved safe; not proved, and seen to be; seen not to be; hopeless: each is right, the same memory or not."""
     domain = Domain.of({f"x{i:02d}": 3 for i in range(80)})
-    network, rng, scratch = Network(domain, list(pairwise(domain))), np.random.default_rng(3), Scratch()
-    run, used = Network._run, []
-    monkeypatch.setattr(Network, "_run", lambda *given: (used.append(type(given[3]).__name__), run(*given))[1])
+    inference, rng, scratch = Inference(Network(domain, list(pairwise(domain)))), np.random.default_rng(3), Scratch()
+    run, used = Inference._run, []
+    monkeypatch.setattr(Inference, "_run", lambda *given: (used.append(type(given[3]).__name__), run(*given))[1])
     for _ in range(3):
-        potentials = magnitude * rng.standard_normal(network.cells)
+        potentials = magnitude * rng.standard_normal(inference.network.cells)
         used.clear()
-        for got in (network.infer(potentials, scratch), network.infer(potentials)):
+        for got in (inference.infer(potentials, scratch), inference.infer(potentials)):
             assert used == [*rings, *rings]
-            want = run(network, potentials, 0.0, inference._LOGARITHMIC, None)
+            want = run(inference, potentials, 0.0, LOGARITHMIC, None)
             assert np.isclose(got.log_z, want.log_z, rtol=RELATIVE)
             np.testing.assert_allclose(got.marginals, want.marginals, rtol=1e-8, atol=BELOW_DOUBLES)

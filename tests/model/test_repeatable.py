@@ -14,7 +14,9 @@ import pytest
 
 from understudy.domain import Domain
 from understudy.errors import InternalError
-from understudy.model import Model, query
+from understudy.model import Model
+from understudy.model.engine.on_numpy import answers
+from understudy.model.engine.on_numpy.pieces import Piece
 
 from .small import subsets
 
@@ -24,10 +26,10 @@ SEEDED = """
 import hashlib, os, sys
 import numpy as np, understudy
 from understudy import example
-from understudy.model import query
+from understudy.model.engine.on_numpy import answers
 if sys.argv[1] == "one":
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
-query.THREADED_ABOVE = 0
+answers.THREADED_ABOVE = 0
 made = understudy.synthesize(
     example.people(300), example.schema(), epsilon=5.0, workload="all-2way", seed=3, progress=False
 )
@@ -60,9 +62,9 @@ def test_a_product_that_came_out_wrong_is_refused(
     domain = Domain.of({f"x{i}": 3 for i in range(5)})
     rng = np.random.default_rng(2)
     parameters = {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}
-    honest, made, spoilt = query.Answers._gather, 0, 0
+    honest, made, spoilt = answers.Answers._gather, 0, 0
 
-    def gather(self: query.Answers, i: int, towards: int, wanted: int) -> query.Piece:
+    def gather(self: answers.Answers, i: int, towards: int, wanted: int) -> Piece:
         nonlocal made
         piece = honest(self, i, towards, wanted)
         made += 1
@@ -70,7 +72,7 @@ def test_a_product_that_came_out_wrong_is_refused(
             piece.table[0] = wrong
         return piece
 
-    monkeypatch.setattr(query.Answers, "_gather", gather)
+    monkeypatch.setattr(answers.Answers, "_gather", gather)
     Model(domain, parameters, 10.0).marginals(subsets(domain), precision=precision)
     for number in range(1, made + 1):
         made, spoilt = 0, number

@@ -1,4 +1,4 @@
-"""Cells that noise drowns are drawn together, and nothing else is."""
+"""Cells that do not stand out of the noise are shrunk to their mean, and nothing else is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Domain
-from understudy.model import CLOSER, Observation, fit
+from understudy.model import CLOSER, NUMPY, Observation, fit
 from understudy.model.estimation import _problem
-from understudy.model.solvers import Dual, drowned
+from understudy.model.solvers import Dual, shrinkage
 
 ROWS = np.concatenate([[260.0], np.repeat([4.0, 10.0, 16.0], 30)])
 """A spike, and ninety small counts."""
@@ -36,7 +36,7 @@ def test_without_noise_to_speak_of_nothing_is_drawn_anywhere() -> None:
 
 
 def test_a_cell_that_stands_out_is_left_alone() -> None:
-    pull = drowned(Observation(("age",), ROWS, 20.0))
+    pull = shrinkage(Observation(("age",), ROWS, 20.0))
     assert pull[0] == 0
     assert (pull[1:] > 0).all()
 
@@ -44,10 +44,10 @@ def test_a_cell_that_stands_out_is_left_alone() -> None:
 def test_only_lone_one_way_marginals_are_shrunk() -> None:
     one = Observation(("age",), noisy(60.0, 1), 60.0)
     two = Observation(("age", "sex"), np.ones((ROWS.size, 2)), 60.0)
-    assert not drowned(two).any()
-    assert _problem(DOMAIN, [one], (), None).drowned.any()
-    assert not _problem(DOMAIN, [one, two], (), None).drowned.any()
+    assert not shrinkage(two).any()
+    assert _problem(DOMAIN, [one], (), None, NUMPY).shrinkage.any()
+    assert not _problem(DOMAIN, [one, two], (), None, NUMPY).shrinkage.any()
 
 
 def test_too_few_cells_to_tell_are_left_alone() -> None:
-    assert not drowned(Observation(("sex",), np.array([5.0, 7.0]), 60.0)).any()
+    assert not shrinkage(Observation(("sex",), np.array([5.0, 7.0]), 60.0)).any()

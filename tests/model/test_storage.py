@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from understudy.domain import Domain
+from understudy.domain import Domain, Zeros
 from understudy.errors import FormatError, UserError
-from understudy.model import Forbidden, Model, load_model, save_model
+from understudy.model import Model, load_model, save_model
 
 from .small import models, subsets
 
@@ -25,7 +25,7 @@ def example() -> Model:
     domain = Domain.of({"age": 4, "sex": 2, "café": 3, "alone": 1})
     rng = np.random.default_rng(0)
     parameters = {("age", "sex"): rng.normal(size=(4, 2)), ("sex", "café"): 1e3 * rng.normal(size=(2, 3))}
-    zeros = (Forbidden(("age", "café"), np.array([[0, 1], [3, 2]])), Forbidden(("sex",), np.empty((0, 1), np.int64)))
+    zeros = (Zeros(("age", "café"), np.array([[0, 1], [3, 2]])), Zeros(("sex",), np.empty((0, 1), np.int64)))
     return Model(domain, parameters, 1234.5678901234567, zeros)
 
 

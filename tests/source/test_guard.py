@@ -19,7 +19,7 @@ from understudy.cli import main
 from understudy.errors import InternalError, SourceError
 from understudy.review import check_schema, draft_schema
 from understudy.schema import parse_schema
-from understudy.source import Csv, Sql, open_source
+from understudy.source import Csv, Sql, Tally, open_source, unopened
 from understudy.source.guard import each, guarded
 
 MARK = "MARKER"
@@ -160,6 +160,38 @@ def test_what_is_ours_passes_and_what_is_not_an_error_too() -> None:
         raise KeyboardInterrupt
     with pytest.raises(MemoryError), GUARD:
         raise MemoryError
+
+
+class PanicException(BaseException):
+    """As a library written in Rust raises it."""
+
+
+@pytest.mark.promise(31)
+def test_a_panic_is_a_failure_and_lack_of_memory_does_not_say_how_many_rows_there_are() -> None:
+    with pytest.raises(SourceError, match="PanicException") as panicked, GUARD:
+        raise PanicException(MARK)
+    with pytest.raises(MemoryError, match="The thing") as starved, GUARD:
+        raise MemoryError(f"Unable to allocate 1 GiB for an array with shape ({MARK},)")
+    for caught in (panicked, starved):
+        assert MARK not in words_of(caught.value)
+
+
+@pytest.mark.promise(31)
+@pytest.mark.parametrize("kind", [ValueError, MemoryError])
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.LazyFrame, Path])
+def test_counting_that_fails_says_nothing_of_the_table(
+    kind: type[Exception], make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise kind(MARK)
+
+    (tmp_path / "a.csv").write_text("name\nann\n")
+    data = tmp_path / "a.csv" if make is Path else make({"name": ["ann"]})
+    source = unopened(data, SCHEMA)
+    monkeypatch.setattr(Tally, "add", fail)
+    with pytest.raises((SourceError, MemoryError)) as caught:
+        source.count([("name",)])
+    assert MARK not in words_of(caught.value)
 
 
 def test_each_step_is_guarded_and_what_is_done_with_it_is_not() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.mechanism import Outcome, mechanism
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise, Unit
@@ -39,18 +39,10 @@ class Run:
         return float(np.abs(self.outcome.model.marginals([clique])[0] - self.truth[clique]).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Zero:
-    """Combinations that are declared impossible."""
-
-    clique: Clique
-    cells: NDArray[np.int64]
-
-
 DETERMINED_DOMAIN = Domain.of({"city": 12, "region": 4, "age": 6, "kind": 3})
 DETERMINED = Workload.all_kway(DETERMINED_DOMAIN, 2)
 REGION_OF = np.arange(12) % 4
-OTHER_REGION = Zero(("city", "region"), np.argwhere(REGION_OF[:, None] != np.arange(4)))
+OTHER_REGION = Zeros(("city", "region"), np.argwhere(REGION_OF[:, None] != np.arange(4)))
 """The region follows from the city."""
 
 
@@ -61,7 +53,7 @@ def play(
     *,
     rho: float = 0.3,
     unit: Unit = Unit.ADD_REMOVE,
-    zeros: Sequence[Zero] = (),
+    zeros: Sequence[Zeros] = (),
     **options: Any,
 ) -> Run:
     """AIM on a table of codes."""

@@ -15,17 +15,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.mechanism import Outcome
 from understudy.privacy import ResearchNoise, SecureNoise, Unit
 from understudy.uncertainty import bounds, weighted_average
 from understudy.workload import Workload
 
-from .runs import Run, Zero, play
+from .runs import Run, play
 
 DOMAIN = Domain.of({"city": 6, "region": 3, "x": 3, "y": 2})
 WORKLOAD = Workload.all_kway(DOMAIN, 2)
-ZERO = Zero(("city", "region"), np.argwhere(np.arange(6)[:, None] % 3 != np.arange(3)))
+ZERO = Zeros(("city", "region"), np.argwhere(np.arange(6)[:, None] % 3 != np.arange(3)))
 SEEDS = 20
 """Runs of each table in each setting."""
 ALARM = 1e-7

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.privacy import ResearchNoise
 from understudy.uncertainty import bounds
 from understudy.uncertainty.estimator import averaged, seen
@@ -21,7 +21,6 @@ from .runs import (
     OTHER_REGION,
     REGION_OF,
     Run,
-    Zero,
     determined_codes,
     determined_run,
     play,
@@ -32,7 +31,7 @@ DOMAIN = Domain.of({"a": 2, "b": 3, "c": 2})
 
 
 def test_possible_cells_are_those_that_no_zero_forbids() -> None:
-    possible = Possible(DOMAIN, [Zero(("a", "b"), np.array([[0, 1], [1, 2]]))])
+    possible = Possible(DOMAIN, [Zeros(("a", "b"), np.array([[0, 1], [1, 2]]))])
     expected = np.ones((2, 3), dtype=bool)
     expected[0, 1] = expected[1, 2] = False
     np.testing.assert_array_equal(possible.cells(("a", "b")), expected)
@@ -42,7 +41,7 @@ def test_possible_cells_are_those_that_no_zero_forbids() -> None:
 
 
 def test_a_value_that_goes_with_nothing_is_impossible_by_itself() -> None:
-    possible = Possible(DOMAIN, [Zero(("a", "b"), np.array([[0, 1], [1, 1]]))])
+    possible = Possible(DOMAIN, [Zeros(("a", "b"), np.array([[0, 1], [1, 1]]))])
     np.testing.assert_array_equal(possible.cells(("b",)), [True, False, True])
     np.testing.assert_array_equal(possible.cells(("b", "c")), [[True] * 2, [False] * 2, [True] * 2])
 
@@ -58,7 +57,7 @@ def test_the_smallest_part_that_determines_the_rest() -> None:
     assert possible.determining(PAIR) == ("city",)
     assert possible.determining(("city", "region", "kind")) == ("city", "kind")
     assert possible.determining(("region", "age")) is None
-    nearly = Zero(PAIR, OTHER_REGION.cells[1:])  # one more region is possible for one city
+    nearly = Zeros(PAIR, OTHER_REGION.cells[1:])  # one more region is possible for one city
     assert Possible(DETERMINED_DOMAIN, [nearly]).determining(PAIR) is None
 
 
@@ -68,7 +67,7 @@ def cities(seed: int, rows: int = 15_000) -> Run:
     domain = Domain.of({"city": 60, "region": 15, "age": 6, "kind": 3})
     city = rng.choice(60, rows, p=rng.dirichlet(np.ones(60)))
     codes = np.column_stack([city, city % 15, rng.integers(0, 6, rows), rng.integers(0, 3, rows)])
-    zero = Zero(PAIR, np.argwhere(np.arange(60)[:, None] % 15 != np.arange(15)))
+    zero = Zeros(PAIR, np.argwhere(np.arange(60)[:, None] % 15 != np.arange(15)))
     return play(codes, Workload.all_kway(domain, 2), ResearchNoise(seed), rho=0.015, zeros=[zero], check=0.0)
 
 

@@ -22,7 +22,7 @@ from understudy.mechanism.events import (
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mwem import Mwem
-from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.registry import MECHANISMS, kind_of, mechanism
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "RoundsConfig",
     "RunStarted",
     "Selected",
-    "ZeroCells",
     "kind_of",
     "mechanism",
 ]

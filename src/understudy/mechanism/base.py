@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from understudy.domain import Clique
+from understudy.domain import Clique, Zeros
 from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.events import OnEvent
-from understudy.mechanism.outcome import Estimator, Outcome, ZeroCells
+from understudy.mechanism.outcome import Estimator, Outcome
 from understudy.mechanism.session import Session
 from understudy.privacy import Door
 from understudy.workload import Workload
@@ -47,7 +47,7 @@ class Mechanism(ABC):
         door: Door,
         workload: Workload,
         *,
-        zeros: Sequence[ZeroCells] = (),
+        zeros: Sequence[Zeros] = (),
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,

@@ -24,7 +24,7 @@ EACH = 16 * 2**10
 MODELS = 20
 """Of the largest model: several are kept with their messages, for bounds to choose from. Measured: 19 of 30 MB."""
 VALUE_BYTES = 64
-"""A value of the synthetic table: codes, counts to settle it, columns."""
+"""A value of the synthetic table: codes, counts to refine it by, columns."""
 ADDRESSES = 256 * MEGABYTE
 """Address space that threads reserve and do not use; a limit on it (``ulimit -v``) counts it all the same."""
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model import Fit, Model, Observation
 from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
@@ -22,20 +22,6 @@ from understudy.workload import Workload
 
 MOST_ROWS = 10_000_000
 """Rows of a synthetic table unless more are asked for: where noise is large, the noisy total can be any number."""
-
-
-class ZeroCells(Protocol):
-    """Combinations that cannot occur: a row of ``cells`` is one, in the order of ``clique``."""
-
-    @property
-    def clique(self) -> Clique:
-        """The attributes concerned."""
-        ...
-
-    @property
-    def cells(self) -> NDArray[np.int64]:
-        """The forbidden codes, k × len(clique)."""
-        ...
 
 
 class Estimator(Protocol):
@@ -46,7 +32,7 @@ class Estimator(Protocol):
         domain: Domain,
         observations: Sequence[Observation],
         *,
-        zeros: Sequence[ZeroCells] = (),
+        zeros: Sequence[Zeros] = (),
         start: Model | None = None,
     ) -> Fit:
         """Return the fit."""
@@ -97,7 +83,7 @@ class Outcome:
     rounds: tuple[Round, ...] = field(repr=False)
     answers: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
     """Noisy answers to the workload, for a mechanism that has no model; otherwise empty."""
-    zeros: tuple[ZeroCells, ...] = field(repr=False)
+    zeros: tuple[Zeros, ...] = field(repr=False)
     fit: Fit | None = field(repr=False)
     unit: Unit
     private: bool

@@ -13,12 +13,12 @@ from understudy.mechanism.session import Session
 STEPS = 1000
 """Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
 TABLES = 20
-"""The check, drawing and settling the table, bounds and report take about as long as judging all marginals so many times.
+"""The check, drawing and refining the table, bounds and report take about as long as judging all marginals so many times.
 
 They took 15 to 57 times as long as the check on five tables; judging takes longer than the check.
 """
 VALUE_SECONDS = 4e-6
-"""To draw, settle and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
+"""To draw, refine and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 

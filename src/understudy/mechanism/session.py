@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, FormatError, WorkloadError
 from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
@@ -32,7 +32,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.outcome import Estimator, Outcome, Round, ZeroCells
+from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.schedule import Step
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
@@ -75,7 +75,7 @@ class Session:
         door: Door,
         workload: Workload,
         *,
-        zeros: Sequence[ZeroCells] = (),
+        zeros: Sequence[Zeros] = (),
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
@@ -304,4 +304,4 @@ def _light(model: Model | None) -> Model | None:
     """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
     if type(model) is not Model:
         return model
-    return Model(model.domain, model.parameters, model.total, model.zeros)
+    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)

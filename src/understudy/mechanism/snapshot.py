@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, UserError
-from understudy.mechanism.outcome import ZeroCells
 from understudy.model import Fit, Model
 from understudy.privacy import Log
 
@@ -37,7 +36,7 @@ def parameters_of(name: str) -> str:
     return f"{name}: its parameters"
 
 
-def remembered(log: Log, name: str, domain: Domain, zeros: Sequence[ZeroCells], make: Callable[[], Fit]) -> Fitted:
+def remembered(log: Log, name: str, domain: Domain, zeros: Sequence[Zeros], make: Callable[[], Fit]) -> Fitted:
     """Return the fit that the log has under ``name``, or make it and have it kept."""
     if not log.keeps:
         fit = make()
@@ -62,7 +61,7 @@ def packed(model: Model) -> bytes:
     return b"".join([json.dumps(head).encode(), b"\n", *tables])
 
 
-def unpacked(content: bytes, domain: Domain, zeros: tuple[ZeroCells, ...]) -> Model:
+def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
     """Read what ``packed`` wrote."""
     line, _, raw = content.partition(b"\n")
     try:
@@ -83,7 +82,7 @@ def unpacked(content: bytes, domain: Domain, zeros: tuple[ZeroCells, ...]) -> Mo
     return Model(domain, tables, total, zeros)
 
 
-def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[ZeroCells, ...]) -> Fitted:
+def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[Zeros, ...]) -> Fitted:
     model = Model(domain, _LetGo(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
     try:
         how: dict[str, Any] = json.loads(ended or b"")

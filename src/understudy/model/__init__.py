@@ -1,9 +1,10 @@
 """Graphical models of public numbers: junction trees, inference, estimation, generation. Never sees private counts."""
 
+from understudy.domain import Zeros
+from understudy.model.distance import Distance, rounding_distance
+from understudy.model.engine import ENGINES, NUMPY, Engine, make_engine
 from understudy.model.estimation import Fit, fit
-from understudy.model.evidence import Forbidden
-from understudy.model.generation import Distance, rounding_distance
-from understudy.model.model import Model, Zeros
+from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
@@ -12,10 +13,12 @@ from understudy.model.tree import CELL_BYTES, JunctionTree, junction_tree, tree_
 __all__ = [
     "CELL_BYTES",
     "CLOSER",
+    "ENGINES",
+    "NUMPY",
     "Distance",
     "Dual",
+    "Engine",
     "Fit",
-    "Forbidden",
     "JunctionTree",
     "MatrixQuery",
     "MirrorDescent",
@@ -27,6 +30,7 @@ __all__ = [
     "fit",
     "junction_tree",
     "load_model",
+    "make_engine",
     "rounding_distance",
     "save_model",
     "tree_size",

@@ -3,7 +3,7 @@
 The tables of a graphical model are never multiplied out into clique tables. Each attribute is eliminated by pairwise
 contractions (matrix products), in an order that never makes a table larger than the junction tree's own cliques;
 running the same contractions backwards gives the marginals of all the tables at once.
-This module plans; ``inference`` runs the plan, and is the only place that touches the arrays.
+This module plans, without arrays; an engine runs the plan.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
+from understudy.errors import InternalError
 
-Table = NDArray[np.float64]
 Scope = tuple[int, ...]
 
 EXHAUSTIVE = 6
@@ -29,7 +27,8 @@ CALL, PER_CELL, PER_PRODUCT, PER_BATCH = 10_000.0, 1.0, 0.1, 50.0
 class Step:
     """Contract tables ``left`` and ``right`` into ``out``: sum of products over what they share and ``out`` has not.
 
-    The tables are seen as stacks of matrices: left is (batch, m, k), right is (batch, k, n), out is (batch, m, n).
+    The tables are seen as stacks of matrices: left is (batch, m, k), right is (batch, k, n), out is (batch, m, n). A table
+    comes to that by its axes in the order ``*_axes``, and comes back by the shape ``*_dims`` and the order ``*_back``.
     A step without a ``right`` (-1) sums attributes out of one table.
     """
 
@@ -46,22 +45,6 @@ class Step:
     n: int
     left_back: tuple[int, ...]
     right_back: tuple[int, ...]
-
-    def left_matrices(self, table: Table) -> Table:
-        """View (or copy) the left table as (batch, m, k)."""
-        return table.transpose(self.left_axes).reshape(self.batch, self.m, self.k)
-
-    def right_matrices(self, table: Table) -> Table:
-        """View (or copy) the right table as (batch, k, n)."""
-        return table.transpose(self.right_axes).reshape(self.batch, self.k, self.n)
-
-    def left_table(self, matrices: Table) -> Table:
-        """Turn (batch, m, k) back into the axes of the left table."""
-        return matrices.reshape(self.left_dims).transpose(self.left_back)
-
-    def right_table(self, matrices: Table) -> Table:
-        """Turn (batch, k, n) back into the axes of the right table."""
-        return matrices.reshape(self.right_dims).transpose(self.right_back)
 
 
 @dataclass(frozen=True)
@@ -80,6 +63,31 @@ class Plan:
     def shape(self, node: int) -> tuple[int, ...]:
         """Return the shape of a node's table."""
         return tuple(self.sizes[i] for i in self.scopes[node])
+
+
+@dataclass(frozen=True)
+class Family:
+    """An attribute with its parents (positions in the domain), and the plan's tables that tell p(a | parents)."""
+
+    attribute: int
+    parents: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+
+def families(plan: Plan) -> list[Family]:
+    """Return each attribute with its parents, the reverse of the order in which the plan eliminates them.
+
+    When an attribute was eliminated, the tables that hold it were multiplied and the attribute summed out; what is left
+    are its parents.
+    """
+    found = []
+    for step in reversed(plan.steps):
+        nodes = (step.left,) if step.right < 0 else (step.left, step.right)
+        gone = {a for node in nodes for a in plan.scopes[node]} - set(plan.scopes[step.out])
+        if len(gone) > 1:
+            raise InternalError("A contraction sums out several attributes at once; generation expects one.")
+        found += [Family(a, tuple(plan.scopes[step.out]), nodes) for a in gone]
+    return found
 
 
 def plan(sizes: Sequence[int], leaves: Sequence[Scope], order: Sequence[int]) -> Plan:

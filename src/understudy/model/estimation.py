@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
-from understudy.model.inference import Flat, Network
-from understudy.model.model import Model, Zeros, allowed_cells
+from understudy.model.engine import NUMPY, Engine
+from understudy.model.model import Model
+from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout, Observation, combine, estimate_total
 from understudy.model.solvers import Dual, Problem, Solver
 from understudy.model.threads import one_thread
@@ -49,6 +50,7 @@ def fit(
     solver: Solver[Any] | None = None,
     max_iterations: int = MAX_ITERATIONS,
     target_loss: float = 0.0,
+    engine: Engine = NUMPY,
 ) -> Fit:
     """Fit a model to ``observations``: minimise the sum of ``(answer - value)² / (2 sigma²)``.
 
@@ -58,8 +60,8 @@ def fit(
     began = time.perf_counter()
     solver = solver or Dual()
     with one_thread():
-        problem = _problem(domain, observations, zeros, total)
-        state = solver.init(problem, problem.evaluate(_warm(problem.layout, start)))
+        problem = _problem(domain, observations, zeros, total, engine)
+        state = solver.init(problem, problem.evaluate(engine.vector(_warm(problem.layout, start))))
         iterations, reason = 0, solver.done(problem, state)
         while reason is None:
             state = solver.step(problem, state)
@@ -69,23 +71,22 @@ def fit(
                 reason = "target loss reached"
             elif iterations >= max_iterations:
                 reason = reason or "iteration limit"
-        model = _model(problem, state.point.parameters, zeros)
-        model = model.with_beliefs(problem.network, problem.beliefs(state.point.parameters))
+        model = _model(problem, engine.numpy(state.point.parameters), zeros)
+        model = model.calibrated_as(problem.layout.network, problem.calibrate(state.point.parameters))
         loss = problem.loss(state.point)
     if not np.isfinite(loss):
         raise InternalError(f"The fit ended with a loss of {loss} after {iterations} iterations.")
     return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
 
 
-def _problem(domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None) -> Problem:
+def _problem(
+    domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None, engine: Engine
+) -> Problem:
     combined = combine(observations)
     if not combined:
         raise InternalError("A model needs at least one observation to be fitted to.")
-    network = Network(domain, [*(o.clique for o in combined), *(z.clique for z in zeros)])
-    allowed = allowed_cells(network, zeros)
-    network.forbid(allowed)
-    mass = estimate_total(combined) if total is None else total
-    return Problem(network, Layout(network, combined), mass, np.where(allowed, 0.0, -np.inf))
+    network = Network(domain, [o.clique for o in combined], zeros)
+    return Problem(Layout(network, combined), estimate_total(combined) if total is None else total, engine)
 
 
 def _warm(layout: Layout, start: Model | None) -> Flat:
@@ -99,9 +100,9 @@ def _warm(layout: Layout, start: Model | None) -> Flat:
 
 def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros]) -> Model:
     """Gather the parameters by clique; general queries act on their clique's cells through their adjoint."""
-    domain, layout = problem.network.domain, problem.layout
+    domain, layout = problem.layout.network.domain, problem.layout
     tables: dict[Clique, NDArray[np.float64]] = {}
     for o, piece in zip(layout.observations, layout.split(parameters), strict=True):
         table = piece.reshape(domain.shape(o.clique)) if o.query is None else o.query.adjoint(piece)
         tables[o.clique] = tables[o.clique] + table if o.clique in tables else np.array(table)
-    return Model(domain, tables, problem.total, tuple(zeros))
+    return Model(domain, tables, problem.total, tuple(zeros), engine=problem.engine)

@@ -8,25 +8,22 @@ attributes (the parents of a), is p(a | parents) up to scale. No clique table is
 ⌊n·p(v | parents)⌋ or ⌈n·p(v | parents)⌉ rows (systematic rounding: unbiased, with the exact total), handed to the rows of
 the group in random order. So the count of each cell of a family (a and its parents) is within 1 of its expectation
 given the parents' counts. For a clique of the model the rounding errors of the families on the way from its own to the
-first one add up, at worst; ``rounding_distance`` states that bound, and a bound on the mean, in L1.
+first one add up, at worst; ``understudy.model.distance`` states that bound, and a bound on the mean, in L1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InternalError, SchemaError, UserError
-from understudy.model.contraction import Plan
-from understudy.model.inference import Beliefs, Network
-
-if TYPE_CHECKING:
-    from understudy.model.model import Model
+from understudy.errors import InternalError, UserError
+from understudy.model.contraction import Family, families
+from understudy.model.engine import Calibrated, Factors
+from understudy.model.network import Network
 
 Method = Literal["round", "sample"]
 Column = NDArray[np.int32]
@@ -38,38 +35,9 @@ SHUFFLED = 1 << 16
 """Rows put in random order at a time, for the same reason; their groups must be numbered in 16 bits."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """An attribute with its parents (positions in the domain), and the plan's tables that tell p(a | parents)."""
-
-    attribute: int
-    parents: tuple[int, ...]
-    nodes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Distance:
-    """How far the counts of generated rows may be from the model's (scaled to as many rows), in L1."""
-
-    most: float
-    """Never more than this, whatever the draw."""
-    mean: float
-    """On average over draws, not more than this."""
-
-
-def families(plan: Plan) -> list[Family]:
-    """Return each attribute with its parents, in the order of generation."""
-    found = []
-    for step in reversed(plan.steps):
-        nodes = (step.left,) if step.right < 0 else (step.left, step.right)
-        gone = {a for node in nodes for a in plan.scopes[node]} - set(plan.scopes[step.out])
-        if len(gone) > 1:
-            raise InternalError("A contraction sums out several attributes at once; generation expects one.")
-        found += [Family(a, tuple(plan.scopes[step.out]), nodes) for a in gone]
-    return found
-
-
-def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Generator, *, method: Method = "round") -> Column:
+def generate(
+    network: Network, calibrated: Calibrated, rows: int, rng: np.random.Generator, *, method: Method = "round"
+) -> Column:
     """Return ``rows`` records as codes: rows × attributes in domain order, each column contiguous."""
     if method not in ("round", "sample"):
         raise UserError(f'There is no method "{method}"; use "round" or "sample".')
@@ -79,7 +47,7 @@ def generate(network: Network, beliefs: Beliefs, rows: int, rng: np.random.Gener
     out = np.zeros((rows, len(sizes)), dtype=np.int32, order="F")
     for family in families(network.plan):
         if rows and sizes[family.attribute] > 1:
-            _generate_one(_Conditional(network, beliefs, family), out, rng, method)
+            _generate_one(_Conditional(sizes, family, calibrated.factors(family)), out, rng, method)
     return out
 
 
@@ -198,14 +166,13 @@ def _integers(below: int) -> type[np.signedinteger]:
 class _Conditional:
     """p(attribute | parents) up to scale, looked up for the groups that occur."""
 
-    def __init__(self, network: Network, beliefs: Beliefs, family: Family) -> None:
-        sizes = network.domain.sizes
+    def __init__(self, sizes: Sequence[int], family: Family, factors: Factors) -> None:
         self.family = family
         self.size = sizes[family.attribute]
         self.group_count = prod(sizes[p] for p in family.parents)
         self._sizes = sizes
-        self._logarithmic = beliefs.logarithmic
-        self._tables = [(network.plan.scopes[node], np.ascontiguousarray(beliefs.inside[node])) for node in family.nodes]
+        self._logarithmic = factors.logarithmic
+        self._tables = list(zip(factors.scopes, map(np.ascontiguousarray, factors.tables), strict=True))
 
     def groups(self, out: Column) -> Index:
         """Number the combinations of the parents' values in ``out``'s rows."""
@@ -234,36 +201,3 @@ class _Conditional:
                 start += out[rows, parent].astype(np.int64) * strides[parent]
         step = strides.get(self.family.attribute, 0)
         return table.ravel().take(start[:, None] + np.arange(self.size) * step)
-
-
-def rounding_distance(model: Model, clique: Iterable[str], rows: int) -> Distance:
-    """Bound the L1 distance of ``clique``'s counts in ``rows`` rounded records from rows × the model's probabilities.
-
-    ``clique`` must lie inside a clique of the model. Take a family with k values of its attribute. In a group of n rows
-    the errors of the k cells are each below 1 and sum to 0, so their L1 norm is at most 2 ⌊k/2⌋, and at most 2 n; the
-    error in the parents' own counts passes through p(a | parents) without growing, and is at most that of the earlier
-    family that holds them all. On average over draws a cell with expectation e errs by at most min(1/2, 2e).
-    """
-    wanted = {model.domain.index(a) for a in clique}
-    chain = list(_chain(families(model.network.plan), wanted))
-    names, sizes = model.domain.attributes, model.domain.sizes
-    tables = model.marginals([tuple(names[i] for i in sorted({f.attribute, *f.parents})) for f in chain])
-    most = mean = 0.0
-    for family, table in zip(chain, tables, strict=True):
-        k = sizes[family.attribute]
-        worst = min(2 * (k // 2) * prod(sizes[p] for p in family.parents), 2 * rows)
-        expected = 2 * rows * table / model.total
-        most += worst
-        mean += min(worst, float(np.minimum(0.5, expected).sum())) if k > 1 else 0.0
-    return Distance(min(most, 2.0 * rows), min(mean, 2.0 * rows))
-
-
-def _chain(found: list[Family], wanted: set[int]) -> Iterator[Family]:
-    """Walk from the family that holds ``wanted`` to the first family: each holds the parents of the one before."""
-    position = {family.attribute: i for i, family in enumerate(found)}
-    while wanted:
-        family = found[max(position[a] for a in wanted)]
-        if not wanted <= {family.attribute, *family.parents}:
-            raise SchemaError("A distance is stated only for attributes that share a clique of the model.")
-        yield family
-        wanted = set(family.parents)

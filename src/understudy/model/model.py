@@ -8,31 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import SchemaError
+from understudy.model.engine import NUMPY, Calibrated, Engine, Precision
 from understudy.model.evidence import evidence
 from understudy.model.generation import Method, generate
-from understudy.model.inference import Beliefs, Flat, Network
-from understudy.model.query import Answers
-from understudy.model.settling import settle
+from understudy.model.network import Flat, Network
+from understudy.model.refinement import refine
 from understudy.model.threads import one_thread
-
-
-class Zeros(Protocol):
-    """Combinations that cannot occur: ``cells`` is k × len(clique), a forbidden combination of codes a row."""
-
-    @property
-    def clique(self) -> Clique:
-        """The attributes concerned."""
-
-    @property
-    def cells(self) -> NDArray[np.int64]:
-        """The forbidden combinations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +30,13 @@ class Model:
     parameters: Mapping[Clique, NDArray[np.float64]]
     total: float
     zeros: tuple[Zeros, ...] = ()
-    _known: dict[str, tuple[Network, Beliefs]] = field(default_factory=dict, repr=False)
+    engine: Engine = field(default=NUMPY, kw_only=True, repr=False)
+    """What infers and answers."""
+    _known: dict[str, tuple[Network, Calibrated]] = field(default_factory=dict, repr=False)
 
-    def with_beliefs(self, network: Network, beliefs: Beliefs) -> Model:
+    def calibrated_as(self, network: Network, calibrated: Calibrated) -> Model:
         """Keep the calibration that a fit ended with, to save doing it again."""
-        self._known["calibrated"] = (network, beliefs)
+        self._known["calibrated"] = (network, calibrated)
         return self
 
     @property
@@ -78,20 +67,19 @@ class Model:
             raise SchemaError("A marginal names an attribute twice; name each once.")
         return self.marginals([clique])[0].transpose([clique.index(a) for a in names])
 
-    def marginals(
-        self, cliques: Sequence[Clique], *, precision: Literal["double", "single"] = "double"
-    ) -> list[NDArray[np.float64]]:
+    def marginals(self, cliques: Sequence[Clique], *, precision: Precision = "double") -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques`` (each in domain order), sharing the work among them.
 
         Single precision is right to about a millionth of the total, in half the time and memory: enough to rank by.
         """
         with one_thread():
-            return (self._answers if precision == "double" else self._rough_answers).marginals(cliques)
+            return self._calibrated[1].marginals(cliques, self.total, precision)
 
     def given(self, fixed: Mapping[str, int]) -> Model:
         """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""
         log_z = self.log_z
-        held = Model(self.domain, self.parameters, self.total, (*self.zeros, *evidence(self.domain, fixed)))
+        zeros = (*self.zeros, *evidence(self.domain, fixed))
+        held = Model(self.domain, self.parameters, self.total, zeros, engine=self.engine)
         try:
             share = float(np.exp(held.log_z - log_z))
         except SchemaError:
@@ -111,48 +99,29 @@ class Model:
 
         ``"round"`` keeps the counts near the model's (see ``rounding_distance``); ``"sample"`` draws rows independently.
         ``near``, weights by clique, changes them afterwards to come nearer to the model on these marginals (see
-        ``understudy.model.settling``): better there, but no longer an unbiased draw.
+        ``understudy.model.refinement``): better there, but no longer an unbiased draw.
         """
         model = self.given(given) if given else self
         with one_thread():
             codes = generate(*model._calibrated, rows, rng, method=method)
             if near:
-                settle(model, codes, near, rng)
+                refine(model, codes, near, rng)
             return codes
 
     def __repr__(self) -> str:
         return f"Model({len(self.domain)} attributes, {len(self.parameters)} cliques, total {self.total:.0f})"
 
     @cached_property
-    def _calibrated(self) -> tuple[Network, Beliefs]:
+    def _calibrated(self) -> tuple[Network, Calibrated]:
         if "calibrated" not in self._known:
-            network = Network(self.domain, [*self.parameters, *(z.clique for z in self.zeros)])
-            network.forbid(allowed_cells(network, self.zeros))
+            network = Network(self.domain, list(self.parameters), self.zeros)
             with one_thread():
-                self._known["calibrated"] = (network, network.infer(self.potentials(network)))
+                self._known["calibrated"] = (network, self.engine.calibrate(network, self._potentials(network)))
         return self._known["calibrated"]
 
-    @cached_property
-    def _answers(self) -> Answers:
-        return Answers(*self._calibrated, total=self.total)
-
-    @cached_property
-    def _rough_answers(self) -> Answers:
-        return Answers(*self._calibrated, total=self.total, dtype=np.float32)
-
-    def potentials(self, network: Network) -> Flat:
+    def _potentials(self, network: Network) -> Flat:
         """Return the log-potentials of ``network``'s tables (minus infinity in forbidden cells)."""
-        flat = np.where(allowed_cells(network, self.zeros), 0.0, -np.inf)
+        flat = network.floor.copy()
         for clique, table in self.parameters.items():
             network.add(flat, clique, table)
         return flat
-
-
-def allowed_cells(network: Network, zeros: Sequence[Zeros]) -> NDArray[np.bool_]:
-    """Return which cells of ``network``'s flat tables no structural zero forbids."""
-    flat = np.zeros(network.cells)
-    for zero in zeros:
-        forbidden = np.zeros(network.domain.shape(zero.clique))
-        forbidden[tuple(np.asarray(zero.cells, dtype=np.int64).reshape(-1, len(zero.clique)).T)] = 1.0
-        network.add(flat, zero.clique, forbidden, everywhere=True)
-    return np.asarray(flat == 0.0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import InternalError
-from understudy.model.inference import Flat, Network
+from understudy.model.network import Flat, Network
 
 
 class Query(Protocol):
@@ -100,7 +100,10 @@ def estimate_total(observations: Sequence[Observation]) -> float:
 class Layout:
     """Where each answer's parameter acts: from parameters (one an answer) to potentials, from marginals to answers.
 
-    Every observed clique is read from, and its parameters act on, one maximal clique of the network that holds it.
+    Every observed clique is read from, and its parameters act on, one maximal clique of the network that holds it. The
+    cells of the observed cliques, one clique after another, are numbered 0 … ``cells`` - 1. ``index`` says, for each cell of
+    the network's tables, which of them it belongs to (a column each, padded with ``cells``): potentials are gathered by
+    it, and marginals summed.
     """
 
     def __init__(self, network: Network, observations: Sequence[Observation]) -> None:
@@ -109,35 +112,26 @@ class Layout:
         self.values: Flat = np.concatenate([np.ravel(o.values) for o in observations]).astype(np.float64)
         self.sigma: Flat = np.concatenate([np.full(o.values.size, o.sigma) for o in observations])
         self.bounds = np.cumsum([0, *(o.values.size for o in observations)])
-        cells = [network.domain.cells(o.clique) for o in observations]
-        self._cell_bounds = np.cumsum([0, *cells])
-        self._plain = all(o.query is None for o in observations)
-        self._index = _index(network, [o.clique for o in observations], self._cell_bounds)
-
-    def potentials(self, parameters: Flat) -> Flat:
-        """Return the log-potentials of the network's tables that ``parameters`` make."""
-        by_cell = np.append(self._adjoint(parameters), 0.0)
-        return np.asarray(by_cell[self._index].sum(axis=0))
-
-    def answers(self, marginals: Flat) -> Flat:
-        """Return the noiseless answers to all observations under the network's ``marginals``."""
-        weights = np.broadcast_to(marginals, self._index.shape).ravel()
-        cells = int(self._cell_bounds[-1])
-        sums = np.bincount(self._index.ravel(), weights, minlength=cells + 1)[:cells]
-        return self._forward(sums.astype(np.float64, copy=False))
+        self._cell_bounds = np.cumsum([0, *(network.domain.cells(o.clique) for o in observations)])
+        self.cells = int(self._cell_bounds[-1])
+        self.index = _index(network, [o.clique for o in observations], self._cell_bounds)
+        self.plain = all(o.query is None for o in observations)
+        """Whether every answer is a cell's, so that ``adjoint`` and ``forward`` change nothing."""
 
     def split(self, flat: Flat) -> list[Flat]:
         """Cut a vector of answers into one piece an observation."""
         return [flat[a:b] for a, b in zip(self.bounds, self.bounds[1:], strict=False)]
 
-    def _adjoint(self, parameters: Flat) -> Flat:
-        if self._plain:
+    def adjoint(self, parameters: Flat) -> Flat:
+        """Return what the parameters weigh in each cell of the observed cliques."""
+        if self.plain:
             return parameters
         pieces = zip(self.observations, self.split(parameters), strict=True)
         return np.concatenate([piece if o.query is None else o.query.adjoint(piece).ravel() for o, piece in pieces])
 
-    def _forward(self, by_cell: Flat) -> Flat:
-        if self._plain:
+    def forward(self, by_cell: Flat) -> Flat:
+        """Return the answers about the observed cliques' cells."""
+        if self.plain:
             return by_cell
         answers = []
         for o, a, b in zip(self.observations, self._cell_bounds, self._cell_bounds[1:], strict=False):

@@ -6,43 +6,42 @@ Public numbers only. All of them move one parameter an answer; a model's log-pot
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.model.inference import Beliefs, Flat, Network, Scratch
+from understudy.model.engine import Calibrated, Engine, Objective, Vector
+from understudy.model.network import Flat
 from understudy.model.observation import Layout, Observation
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise the sum of ``(answer - value)² / (2 sigma²)`` over distributions of mass ``total``."""
+    """Minimise the sum of ``(answer - value)² / (2 sigma²)`` over distributions of mass ``total``.
 
-    network: Network
+    Vectors (one number an answer) are the engine's; everything else is decided on plain numbers.
+    """
+
     layout: Layout
     total: float
-    zeros: Flat
-    """0 where a cell is possible, minus infinity where it is not."""
-    _scratch: Scratch = field(default_factory=Scratch, repr=False)
+    engine: Engine
 
-    def evaluate(self, parameters: Flat) -> Point:
+    def evaluate(self, parameters: Vector) -> Point:
         """Run inference at ``parameters``, and keep what a solver needs of it."""
-        beliefs = self.network.infer(self._potentials(parameters), self._scratch)
-        return Point(parameters, self.total * self.layout.answers(beliefs.marginals), beliefs.log_z)
+        answers, log_z = self._objective.evaluate(parameters)
+        return Point(parameters, self.total * answers, log_z)
 
-    def beliefs(self, parameters: Flat) -> Beliefs:
+    def calibrate(self, parameters: Vector) -> Calibrated:
         """Run inference at ``parameters``, and keep all of it."""
-        return self.network.infer(self._potentials(parameters))
+        return self._objective.calibrate(parameters)
 
-    def _potentials(self, parameters: Flat) -> Flat:
-        return self.layout.potentials(parameters) + self.zeros
-
-    def residual(self, point: Point) -> Flat:
+    def residual(self, point: Point) -> Vector:
         """Return (answer - value) / sigma: about 1 in each place for the truth itself."""
-        return (point.answers - self.layout.values) / self.layout.sigma
+        return (point.answers - self.values) / self.sigma
 
     def loss(self, point: Point) -> float:
         """Return the objective."""
@@ -50,15 +49,30 @@ class Problem:
         return float(residual @ residual) / 2
 
     @cached_property
-    def movable(self) -> Flat:
+    def _objective(self) -> Objective:
+        return self.engine.objective(self.layout)
+
+    @cached_property
+    def values(self) -> Vector:
+        """The noisy answers."""
+        return self.engine.vector(self.layout.values)
+
+    @cached_property
+    def sigma(self) -> Vector:
+        """The standard deviation of each answer's noise."""
+        return self.engine.vector(self.layout.sigma)
+
+    @cached_property
+    def movable(self) -> Vector:
         """1 for each answer that the potentials can change, 0 for one that is the same in every possible table."""
-        at_rest = self.evaluate(np.zeros(self.layout.values.size)).answers / self.total
+        nothing = self.engine.vector(np.zeros(self.layout.values.size))
+        at_rest = self.engine.numpy(self.evaluate(nothing).answers) / self.total
         moving = np.ones(at_rest.size)
         for o, start, end in zip(self.layout.observations, self.layout.bounds, self.layout.bounds[1:], strict=False):
             if o.query is None:
                 part = at_rest[start:end]
                 moving[start:end] = (part > 0) & (part < 1 - 1e-12)
-        return moving
+        return self.engine.vector(moving)
 
     @cached_property
     def typical_sigma(self) -> float:
@@ -66,10 +80,11 @@ class Problem:
         return float(np.exp(np.mean([np.log(o.sigma) for o in self.layout.observations])))
 
     @cached_property
-    def drowned(self) -> Flat:
+    def shrinkage(self) -> Vector:
         """How strongly each answer is drawn to its neighbours: only where nothing else tells about its attribute."""
         told = Counter(attribute for o in self.layout.observations for attribute in o.clique)
-        return np.concatenate([drowned(o) * (told[o.clique[0]] == 1 if o.clique else 0) for o in self.layout.observations])
+        pieces = [shrinkage(o) * (told[o.clique[0]] == 1 if o.clique else 0) for o in self.layout.observations]
+        return self.engine.vector(np.concatenate(pieces))
 
     @property
     def noise_level(self) -> float:
@@ -81,8 +96,8 @@ class Problem:
 class Point:
     """Parameters, and the answers that they give."""
 
-    parameters: Flat
-    answers: Flat
+    parameters: Vector
+    answers: Vector
     log_z: float
 
 
@@ -116,8 +131,8 @@ class DualState:
 
     point: Point
     value: float
-    gradient: Flat
-    memory: tuple[tuple[Flat, Flat, float], ...] = ()
+    gradient: Vector
+    memory: tuple[tuple[Vector, Vector, float], ...] = ()
     stuck: bool = False
 
 
@@ -137,7 +152,7 @@ class Dual:
     """Stop when the squared gradient, in units of the noise, is this small a part of the noise level."""
     memory: int = 12
     shrinking: bool = False
-    """Whether cells of a lone one-way marginal that noise drowns are drawn together, as James and Stein would."""
+    """Whether cells of a lone one-way marginal that do not stand out of the noise are shrunk to their mean (James-Stein)."""
 
     def init(self, problem: Problem, start: Point) -> DualState:
         """Begin at ``start``."""
@@ -147,7 +162,7 @@ class Dual:
         """Go along the quasi-Newton direction, as far as the value falls."""
         direction = self._direction(problem, state)
         slope = float(state.gradient @ direction)
-        length = min(1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300))  # potentials are logarithms: no leaps
+        length = min(1.0, 5.0 / max(float(abs(direction).max()), 1e-300))  # potentials are logarithms: no leaps
         for _ in range(30):
             point = problem.evaluate(state.point.parameters + length * direction)
             value, gradient = self._value(problem, point)
@@ -161,46 +176,49 @@ class Dual:
         """Stop when what is left to gain is small beside the noise."""
         if state.stuck:
             return "no further descent"
-        scaled = state.gradient / problem.layout.sigma
+        scaled = state.gradient / problem.sigma
         if float(scaled @ scaled) / 2 <= self.tolerance * min(problem.noise_level, problem.loss(state.point)):
             return "converged"
         return None
 
-    def _pull(self, problem: Problem) -> Flat:
+    def _pull(self, problem: Problem) -> Vector:
         """Return τσ² for each answer."""
         typical = problem.typical_sigma
         pull = self.smoothing * min(typical, problem.total**0.5 / 6)
-        by_noise = pull * (problem.layout.sigma / typical) ** 2
-        return np.asarray(by_noise + problem.drowned if self.shrinking else by_noise)
+        by_noise: Vector = pull * (problem.sigma / typical) ** 2
+        return by_noise + problem.shrinkage if self.shrinking else by_noise
 
-    def _value(self, problem: Problem, point: Point) -> tuple[float, Flat]:
-        layout, theta = problem.layout, point.parameters
+    def _value(self, problem: Problem, point: Point) -> tuple[float, Vector]:
+        theta = point.parameters
         pull = self._pull(problem) * theta
-        value = problem.total * point.log_z - float(theta @ layout.values) + float(theta @ pull) / 2
-        return value, (point.answers - layout.values + pull) * problem.movable
+        value = problem.total * point.log_z - float(theta @ problem.values) + float(theta @ pull) / 2
+        return value, (point.answers - problem.values + pull) * problem.movable
 
-    def _direction(self, problem: Problem, state: DualState) -> Flat:
-        """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ²."""
-        first = 1.0 / (np.maximum(state.point.answers, 0.0) + self._pull(problem))
-        q = state.gradient.copy()
+    def _direction(self, problem: Problem, state: DualState) -> Vector:
+        """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ².
+
+        No number is turned into a ``float`` on the way, so that a device need not be waited for.
+        """
+        first = 1.0 / (state.point.answers.clip(min=0.0) + self._pull(problem))
+        q = 1.0 * state.gradient  # its own memory: what follows writes into it
         weights = []
         for s, y, rho in reversed(state.memory):
-            weights.append(rho * float(s @ q))
+            weights.append(rho * (s @ q))
             q -= weights[-1] * y
         q *= first
         if state.memory:
             _, y, rho = state.memory[-1]
-            q *= 1.0 / (rho * float(y @ (first * y)))
+            q *= 1.0 / (rho * (y @ (first * y)))
         else:
             q *= 0.3  # overlapping answers pull the same potentials several times over
         for (s, y, rho), weight in zip(state.memory, reversed(weights), strict=True):
-            q += s * (weight - rho * float(y @ q))
+            q += s * (weight - rho * (y @ q))
         return -q
 
-    def _remember(self, state: DualState, point: Point, gradient: Flat) -> tuple[tuple[Flat, Flat, float], ...]:
+    def _remember(self, state: DualState, point: Point, gradient: Vector) -> tuple[tuple[Vector, Vector, float], ...]:
         s, y = point.parameters - state.point.parameters, gradient - state.gradient
         bend = float(s @ y)
-        if bend <= 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+        if bend <= 1e-12 * sqrt(float(s @ s)) * sqrt(float(y @ y)):
             return state.memory
         return (*state.memory, (s, y, 1.0 / bend))[-self.memory :]
 
@@ -221,7 +239,7 @@ LARGEST_RATIO = 10.0
 """Noise is counted as at most so many times the signal's variance: more makes no difference but to the solver."""
 
 
-def drowned(observation: Observation) -> Flat:
+def shrinkage(observation: Observation) -> Flat:
     """Return the pull of each cell of a one-way marginal towards the others like it: 0 where it stands out of the noise.
 
     Cells that do not stand out are known best by their mean; how far each departs from it is the less credible, the more
@@ -271,7 +289,7 @@ class MirrorDescent:
 
     def step(self, problem: Problem, state: MirrorState) -> MirrorState:
         """Take one step, shortened until the loss falls as the local model of it promises."""
-        gradient = problem.residual(state.point) / problem.layout.sigma
+        gradient = problem.residual(state.point) / problem.sigma
         rate = 2.0 * state.rate
         for _ in range(40):
             point = problem.evaluate(state.point.parameters - rate * gradient)

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, SchemaError, UserError
-from understudy.model.evidence import Forbidden
 from understudy.model.model import Model
 
 FORMAT, VERSION = "understudy-model", 1
@@ -51,7 +50,7 @@ class _Array(_Entry):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-class _Zeros(_Entry):
+class _ZerosEntry(_Entry):
     clique: list[str]
     combinations: int = Field(ge=0)
 
@@ -69,7 +68,7 @@ class _Description(_Entry):
     domain: _Domain
     total: float = Field(ge=0, allow_inf_nan=False)
     cliques: list[list[str]]
-    zeros: list[_Zeros]
+    zeros: list[_ZerosEntry]
     parameters: _Array
     forbidden: _Array
     notice: str = ""
@@ -137,7 +136,7 @@ def _describe(model: Model, contents: Mapping[str, bytes], notice: str) -> dict[
         domain=_Domain(attributes=list(model.domain.attributes), sizes=list(model.domain.sizes)),
         total=float(model.total),
         cliques=[list(clique) for clique in model.parameters],
-        zeros=[_Zeros(clique=list(zero.clique), combinations=_combinations(zero)) for zero in model.zeros],
+        zeros=[_ZerosEntry(clique=list(zero.clique), combinations=_combinations(zero)) for zero in model.zeros],
         parameters=arrays["parameters"],
         forbidden=arrays["zeros"],
         notice=notice,
@@ -262,7 +261,7 @@ def _clique(domain: Domain, names: Sequence[str]) -> Clique:
     return clique
 
 
-def _zeros(folder: Path, domain: Domain, found: _Description) -> tuple[Forbidden, ...]:
+def _zeros(folder: Path, domain: Domain, found: _Description) -> tuple[Zeros, ...]:
     cliques = [_clique(domain, zero.clique) for zero in found.zeros]
     if not all(cliques):
         raise _damaged("a structural zero names no attribute")
@@ -273,7 +272,7 @@ def _zeros(folder: Path, domain: Domain, found: _Description) -> tuple[Forbidden
         cells = part.reshape(-1, len(clique))
         if np.any(cells < 0) or np.any(cells >= np.array(domain.shape(clique))):
             raise _damaged("a structural zero has a code outside the domain")
-        zeros.append(Forbidden(clique, cells))
+        zeros.append(Zeros(clique, cells))
     return tuple(zeros)
 
 

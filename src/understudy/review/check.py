@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from understudy.domain import Zeros
 from understudy.review.faults import GOES, line_faults
 from understudy.schema.column import KEEP, Column
 from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
-from understudy.schema.zeros import Zeros
 from understudy.source.csv import Csv
 from understudy.source.files import files_of
 from understudy.source.guard import guarded

@@ -8,14 +8,14 @@ from understudy.schema.declaration import json_schema
 from understudy.schema.load import load_schema, parse_schema
 from understudy.schema.problems import Problem, SchemaFileError
 from understudy.schema.schema import Schema, require_reviewed
-from understudy.schema.zeros import Zeros
+from understudy.schema.zeros import DeclaredZeros
 
 __all__ = [
     "Column",
+    "DeclaredZeros",
     "Problem",
     "Schema",
     "SchemaFileError",
-    "Zeros",
     "json_schema",
     "load_schema",
     "parse_schema",

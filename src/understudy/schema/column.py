@@ -167,7 +167,8 @@ class Column(ABC):
         if isinstance(values, pa.ExtensionArray):
             return self.read(values.storage)
         if isinstance(values, pa.RunEndEncodedArray):
-            return self.read(pa.compute.run_end_decode(values))
+            rows = np.arange(values.offset, values.offset + len(values))
+            return self._read_dictionary(values.values, pa.array(np.searchsorted(values.run_ends, rows, side="right")))
         if isinstance(values, pa.DictionaryArray):
             return self._read_dictionary(values.dictionary, values.indices)
         if isinstance(values, Categories):

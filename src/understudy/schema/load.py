@@ -21,7 +21,7 @@ from understudy.schema.dialect import problem as dialect_problem
 from understudy.schema.lines import find_line, toml_lines
 from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong, from_pydantic
 from understudy.schema.schema import Schema
-from understudy.schema.zeros import Zeros, build_zeros, contradiction
+from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction
 
 
 def load_schema(path: str | FilePath) -> Schema:
@@ -105,8 +105,8 @@ def _key(wrong: Wrong) -> Path:
     return () if wrong.key is None else (wrong.key,)
 
 
-def _build_zeros(schema: Schema, locate: Locate) -> tuple[Zeros, ...]:
-    zeros: list[Zeros] = []
+def _build_zeros(schema: Schema, locate: Locate) -> tuple[DeclaredZeros, ...]:
+    zeros: list[DeclaredZeros] = []
     problems: list[Problem] = []
     for position, entry in enumerate(schema.declaration.zeros):
         try:

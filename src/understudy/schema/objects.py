@@ -28,20 +28,27 @@ _DAY, _EPOCH = 86_400, date(1970, 1, 1).toordinal()
 def parts_of(objects: Objects) -> Iterator[Part]:
     """Sort objects by what they are."""
     values = objects.values
-    number: dict[type, int] = {}
-    classes = np.fromiter((number.setdefault(type(value), len(number)) for value in values), np.intp, len(values))
-    for cls, which in number.items():
+    number: dict[int, int] = {}  # by identity: the code of a class, too, may raise when it is compared or hashed
+    classes = np.fromiter((number.setdefault(id(type(value)), len(number)) for value in values), np.intp, len(values))
+    for which in range(len(number)):
         rows = np.flatnonzero(classes == which)
         mine = list(values) if len(number) == 1 else [values[int(i)] for i in rows]
-        for part in _reader(cls)(mine):
+        for part in _reader(type(mine[0]))(mine):
             yield replace(part, rows=rows[part.rows])
 
 
 def _reader(cls: type) -> Callable[[list[Any]], Iterator[Part]]:
     """Return how objects of one class are read. The order matters: a bool is an int, a NaT is a datetime."""
-    if (cls.__module__.partition(".")[0], cls.__name__) in _ABSENT:
-        return _absent
-    readers: list[tuple[Any, Callable[[list[Any]], Iterator[Part]]]] = [
+    try:
+        if (str(cls.__module__).partition(".")[0], cls.__name__) in _ABSENT:
+            return _absent
+        return next((read for classes, read in _readers() if issubclass(cls, classes)), _others)
+    except Exception:  # a class's own code may raise anything
+        return _others
+
+
+def _readers() -> list[tuple[Any, Callable[[list[Any]], Iterator[Part]]]]:
+    return [
         ((bool, np.bool_), _booleans),
         (np.timedelta64, _others),
         ((np.datetime64, date), _moments),
@@ -51,7 +58,6 @@ def _reader(cls: type) -> Callable[[list[Any]], Iterator[Part]]:
         ((complex, np.complexfloating), _complex),
         (pa.Scalar, _arrow),
     ]
-    return next((read for classes, read in readers if issubclass(cls, classes)), _others)
 
 
 def _absent(values: list[Any]) -> Iterator[Part]:
@@ -72,19 +78,27 @@ def _numbers(values: list[Any]) -> Iterator[Part]:
 def _float(value: Any) -> float:
     """Return the nearest float; beyond all floats is infinite."""
     try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
+        try:
+            return float(value)
+        except OverflowError:
+            return inf if value > 0 else -inf
     except Exception:  # a signalling NaN; or a value's own code, which may raise anything
         return nan
 
 
 def _complex(values: list[Any]) -> Iterator[Part]:
     """On the real line they are numbers: a column of numbers becomes complex as a whole when one value is."""
-    real = np.array([value.imag == 0 for value in values])
+    real = np.array([_is_real(value) for value in values])
     for rows, read in ((np.flatnonzero(real), _numbers), (np.flatnonzero(~real), _others)):
         mine = [values[i].real if read is _numbers else values[i] for i in rows]
         yield from (replace(part, rows=rows) for part in (read(mine) if mine else ()))
+
+
+def _is_real(value: Any) -> bool:
+    try:
+        return bool(value.imag == 0)
+    except Exception:  # a value's own code may raise anything
+        return False
 
 
 def _texts(values: list[Any]) -> Iterator[Part]:
@@ -98,7 +112,14 @@ def _texts(values: list[Any]) -> Iterator[Part]:
 
 
 def _bytes(values: list[Any]) -> Iterator[Part]:
-    yield Part(Kind.TEXT, ALL, pa.array([bytes(value).decode("utf-8", "replace") for value in values], pa.large_string()))
+    yield Part(Kind.TEXT, ALL, pa.array([_decoded(value) for value in values], pa.large_string()))
+
+
+def _decoded(value: Any) -> str:
+    try:
+        return bytes(value).decode("utf-8", "replace")
+    except Exception:  # a memoryview that was released; or a value's own code, which may raise anything
+        return UNSPEAKABLE
 
 
 def _others(values: list[Any]) -> Iterator[Part]:
@@ -126,7 +147,7 @@ def _python(value: Any) -> Any:
 
 
 def _moments(values: list[Any]) -> Iterator[Part]:
-    read = [_numpy_moment(value) if isinstance(value, np.datetime64) else _moment(value) for value in values]
+    read = [_moment(value) for value in values]
     for kind in (Kind.WALL_CLOCK, Kind.INSTANT, Kind.MISSING):
         rows = np.array([i for i, (found, _) in enumerate(read) if found is kind], dtype=np.intp)
         if rows.size:
@@ -142,7 +163,18 @@ def _numpy_moment(value: np.datetime64) -> tuple[Kind, int]:
         return Kind.WALL_CLOCK, np.iinfo(np.int64).max
 
 
-def _moment(value: date) -> tuple[Kind, int]:
+def _moment(value: date | np.datetime64) -> tuple[Kind, int]:
+    if isinstance(value, np.datetime64):
+        return _numpy_moment(value)
+    try:
+        return _python_moment(value)
+    except Exception:  # pandas has moments beyond Python's years; or a value's own code, which may raise anything
+        moment = getattr(value, "asm8", None)
+    seconds = _numpy_moment(moment)[1] if isinstance(moment, np.datetime64) else np.iinfo(np.int64).max
+    return (Kind.WALL_CLOCK if getattr(value, "tzinfo", None) is None else Kind.INSTANT), seconds
+
+
+def _python_moment(value: date) -> tuple[Kind, int]:
     """Return whole seconds since 1970, rounded down: of the wall clock, or of UTC where the value has a zone."""
     day = (value.toordinal() - _EPOCH) * _DAY
     if not isinstance(value, datetime):

@@ -18,7 +18,7 @@ from understudy.errors import SchemaError, did_you_mean
 from understudy.schema.column import Column
 from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
 from understudy.schema.problems import Problem, SchemaFileError
-from understudy.schema.zeros import Zeros
+from understudy.schema.zeros import DeclaredZeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Schema:
     """What a table may contain. ``source`` names the file it came from, for messages."""
 
     columns: tuple[Column, ...]
-    zeros: tuple[Zeros, ...]
+    zeros: tuple[DeclaredZeros, ...]
     declaration: SchemaDeclaration
     source: str = "The schema"
 

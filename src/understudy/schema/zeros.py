@@ -11,9 +11,8 @@ from functools import reduce
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import did_you_mean
 from understudy.schema.column import Column, Operator, Truth
 from understudy.schema.declaration import Null, ZerosDeclaration
@@ -25,16 +24,14 @@ MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Zeros:
-    """Forbidden combinations: ``cells`` is k × len(clique) codes; ``rule`` says where they come from."""
+class DeclaredZeros(Zeros):
+    """Structural zeros as a schema declares them; ``rule`` says where they come from."""
 
-    clique: Clique
-    cells: NDArray[np.int64]
     rule: str = ""
     undecided: tuple[str, ...] = ()  # columns with a bin on both sides of the rule's boundary
 
 
-def build_zeros(declared: ZerosDeclaration, columns: Sequence[Column]) -> Zeros:
+def build_zeros(declared: ZerosDeclaration, columns: Sequence[Column]) -> DeclaredZeros:
     """Build one entry of the file; raises Wrong."""
     known = {column.name: column for column in columns}
     forms = [
@@ -59,7 +56,7 @@ def _parse(text: str, key: str) -> Condition:
         raise Wrong(f"the rule cannot be read: {error}.", key) from None
 
 
-def _from_rule(impossible: Condition, rule: str, known: dict[str, Column], keys: list[str]) -> Zeros:
+def _from_rule(impossible: Condition, rule: str, known: dict[str, Column], keys: list[str]) -> DeclaredZeros:
     names = columns_of(impossible)
     clique = _clique(names, known, keys[0])
     columns = [known[name] for name in clique]
@@ -72,7 +69,7 @@ def _from_rule(impossible: Condition, rule: str, known: dict[str, Column], keys:
             "it forbids every combination, so no table could exist; is a comparison the wrong way round?",
             keys[0],
         )
-    return Zeros(clique, np.argwhere(forbidden).astype(np.int64), rule, _undecided(impossible, columns, keys))
+    return DeclaredZeros(clique, np.argwhere(forbidden).astype(np.int64), rule, _undecided(impossible, columns, keys))
 
 
 def _clique(names: Sequence[str], known: dict[str, Column], key: str) -> Clique:
@@ -150,7 +147,7 @@ def _no_effect(condition: Condition, columns: Sequence[Column], keys: list[str])
     )
 
 
-def _from_list(declared: ZerosDeclaration, known: dict[str, Column]) -> Zeros:
+def _from_list(declared: ZerosDeclaration, known: dict[str, Column]) -> DeclaredZeros:
     if not declared.columns or not declared.values:
         raise Wrong(
             "listed combinations need both columns and values, neither empty.",
@@ -164,7 +161,7 @@ def _from_list(declared: ZerosDeclaration, known: dict[str, Column]) -> Zeros:
     unique = np.unique(np.array(cells, dtype=np.int64)[:, order], axis=0)
     if len(unique) == Domain.of({name: known[name].size for name in clique}).cells():
         raise Wrong("it forbids every combination, so no table could exist.", "values")
-    return Zeros(clique, unique, f"listed combinations of {', '.join(declared.columns)}")
+    return DeclaredZeros(clique, unique, f"listed combinations of {', '.join(declared.columns)}")
 
 
 def _cell(row: Sequence[Any], names: Sequence[str], known: dict[str, Column]) -> list[int]:
@@ -208,9 +205,7 @@ def contradiction(zeros: Sequence[Zeros], domain: Domain) -> str | None:
 
 
 def _allowed(zero: Zeros, domain: Domain) -> Bools:
-    table = np.ones(domain.shape(zero.clique), dtype=bool)
-    table[tuple(zero.cells.T)] = False
-    return table
+    return ~zero.table(domain)
 
 
 def _propagate(zero: Zeros, table: Bools, possible: dict[str, Bools]) -> bool:

@@ -26,7 +26,7 @@ class binding(guarded):
     It speaks of the query. What follows it may list names found in the data, and goes no further.
     """
 
-    def told(self, error: Exception) -> str:
+    def told(self, error: BaseException) -> str:
         """Return what may be said of the failure."""
         if isinstance(error, duckdb.PermissionException):
             return "it names a file that is not Parquet; give a CSV file itself, and convert other files to Parquet first"

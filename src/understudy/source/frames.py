@@ -136,20 +136,16 @@ def _polars_column(values: Any) -> Held:
     kind = str(values.dtype.base_type())
     if kind in ("Int128", "UInt128"):
         return values.cast(type(values)([0.0]).dtype, strict=False).to_arrow()
-    return values.to_arrow() if kind in _TYPED_IN_POLARS else Objects(values.to_list())
-
-
-_TYPED_IN_POLARS = {
-    *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
-    *("Float16", "Float32", "Float64", "Boolean", "String", "Date", "Datetime", "Decimal", "Categorical", "Enum", "Binary"),
-    "Null",
-}
+    # Not through polars' own Python objects: a value that Python cannot hold makes polars panic.
+    return Objects(values.to_list()) if kind == "Object" else values.to_arrow()
 
 
 def _numpy_column(values: NDArray[Any]) -> Held:
     kind = values.dtype.kind
     if isinstance(values, np.ma.MaskedArray) or kind not in "biufM":
         return Objects(values.tolist() if kind in "SU" else list(values))
+    if kind == "M" and np.datetime_data(values.dtype)[0] == "as":  # NumPy does not convert these all at once
+        return Objects(list(values))
     if kind == "M":
         # Whole seconds are all that is read of a moment; NaT is a null to Arrow.
         return pa.array(values.astype("datetime64[s]"))

@@ -13,6 +13,8 @@ from understudy.errors import SourceError, UnderstudyError
 
 T = TypeVar("T")
 _END = object()
+_PANIC = "PanicException"
+"""What a library written in Rust raises when it fails: not an Exception to Python, so that nobody takes it for one."""
 
 
 class guarded:
@@ -30,20 +32,23 @@ class guarded:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
-        if not isinstance(error, Exception) or isinstance(error, UnderstudyError | MemoryError):
+        failed = isinstance(error, Exception) or type(error).__name__ == _PANIC
+        if error is None or not failed or isinstance(error, UnderstudyError):
             return False
+        if isinstance(error, MemoryError):  # its own words may say how many rows there are
+            raise_clean(MemoryError(f"There is not enough memory to read this: {self.what}."))
         raise_clean(SourceError(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
 
-    def told(self, error: Exception) -> str:
+    def told(self, error: BaseException) -> str:
         """Return what may be said of the failure: its kind."""
         return f"{type(error).__name__}; details withheld, since they may quote the table"
 
 
-def raise_clean(error: SourceError) -> NoReturn:
+def raise_clean(error: Exception) -> NoReturn:
     """Raise ``error`` without the failure behind it, which may quote the table."""
     try:
         raise error
-    except SourceError as clean:
+    except Exception as clean:
         clean.__context__ = None
         raise
 

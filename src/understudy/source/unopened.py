@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.source.csv import Csv
+from understudy.source.guard import guarded
 from understudy.source.opening import open_source
 from understudy.source.protocol import Declared, Source
 from understudy.source.sql import Sql, require_query
 
 
 class Unopened:
-    """A source that opens its table at the first count."""
+    """A source that opens its table at the first count. However that or counting fails, nothing of the table is told."""
 
     def __init__(self, domain: Domain, open_: Callable[[], Source]) -> None:
         self.domain = domain
@@ -31,10 +32,11 @@ class Unopened:
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
-        if self._source is None:
-            assert self._open is not None
-            self._source, self._open = self._open(), None  # the table itself is needed no longer
-        return self._source.count(cliques)
+        with guarded("The table"):
+            if self._source is None:
+                assert self._open is not None
+                self._source, self._open = self._open(), None  # the table itself is needed no longer
+            return self._source.count(cliques)
 
 
 def unopened(data: Any, schema: Declared) -> Source:
@@ -44,7 +46,8 @@ def unopened(data: Any, schema: Declared) -> Source:
     lazy frame, a stream or a query nothing is asked for: its columns are looked for at the first count.
     """
     if isinstance(data, str | Path | Csv):
-        return open_source(data, schema)
+        files = open_source(data, schema)
+        return Unopened(schema.domain, lambda: files)
     if isinstance(data, Sql):
         require_query(data)
     elif not _lazy(data):

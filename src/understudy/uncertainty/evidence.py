@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from understudy.mechanism import Outcome, Round, ZeroCells
+from understudy.domain import Zeros
+from understudy.mechanism import Outcome, Round
 from understudy.model import Model
 from understudy.privacy import Distances, Measurement
 from understudy.workload import Workload
@@ -23,7 +24,7 @@ class Evidence:
     """Its closure are the marginals that bounds are for."""
     model: Model | None = field(repr=False)
     measurements: tuple[Measurement, ...] = field(repr=False)
-    zeros: tuple[ZeroCells, ...] = field(repr=False)
+    zeros: tuple[Zeros, ...] = field(repr=False)
     """Combinations declared impossible."""
     rho: Fraction
     """What the run was allowed to spend; rounds share the failure probability by their part of it."""

@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
-from understudy.mechanism.outcome import ZeroCells
+from understudy.domain import Clique, Domain, Zeros
 
 Bools = NDArray[np.bool_]
 
@@ -23,7 +22,7 @@ class Possible:
     """Which cells of a marginal the declared ``zeros`` leave possible."""
 
     domain: Domain
-    zeros: Sequence[ZeroCells] = ()
+    zeros: Sequence[Zeros] = ()
     _known: dict[Clique, Bools | None] = field(default_factory=dict, init=False, repr=False)
 
     def cells(self, clique: Clique) -> Bools | None:
@@ -52,10 +51,9 @@ class Possible:
                 possible &= ~empty
         return possible
 
-    def _empty(self, zero: ZeroCells, clique: Clique) -> Bools:
+    def _empty(self, zero: Zeros, clique: Clique) -> Bools:
         """Cells of ``clique`` that ``zero`` forbids whatever the other attributes are, ready to be broadcast."""
-        forbidden = np.zeros(self.domain.shape(zero.clique), dtype=bool)
-        forbidden[tuple(np.asarray(zero.cells, dtype=np.int64).reshape(-1, len(zero.clique)).T)] = True
+        forbidden = zero.table(self.domain)
         seen = forbidden.all(axis=_outside(zero.clique, clique))
         return np.asarray(seen).reshape([self.domain[a] if a in zero.clique else 1 for a in clique])
 

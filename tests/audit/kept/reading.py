@@ -15,8 +15,8 @@ MUTANTS = [
         "where classes are mixed, everything is spelled as text",
         (
             "schema/objects.py",
-            "        for part in _reader(cls)(mine):\n",
-            "        for part in (_others if len(number) > 1 else _reader(cls))(mine):\n",
+            "        for part in _reader(type(mine[0]))(mine):\n",
+            "        for part in (_others if len(number) > 1 else _reader(type(mine[0])))(mine):\n",
         ),
         LISTS,
     ),
@@ -26,8 +26,8 @@ MUTANTS = [
         "all objects are read as the class of the first",
         (
             "schema/objects.py",
-            "    for cls, which in number.items():\n",
-            "    number = dict.fromkeys(list(number)[:1], 0)\n    classes[:] = 0\n    for cls, which in number.items():\n",
+            "    for which in range(len(number)):\n",
+            "    classes[:] = 0\n    for which in range(1):\n",
         ),
         LISTS,
     ),

@@ -1,14 +1,15 @@
-"""Generated rows, settled: values are changed one by one where that brings the rows' counts nearer to the model's.
+"""Refinement of generated rows: values are changed where that brings the rows' counts nearer to the model's marginals.
 
 Rounding keeps the counts of the model's own cliques near their expectation; on other marginals rows are as noisy as a
 sample. Here the counts n of chosen marginals are compared with the model's, e (scaled to as many rows), by
 
     F = Σ w (n - e)² / (e + 1)    over the cells of all chosen marginals, w the marginal's weight,
 
-which measures a cell by about its variance in a sample. One attribute after another, rows in random order are offered the
-value of the attribute that makes F least, all else in the row as it is. Many rows are looked at together, so that several
-may rush to the same cell: only a share of them moves, the share at which F falls fastest, found from how the last ones
-got in each other's way. A row never moves into an impossible combination. Public numbers only; post-processing.
+which measures a cell by about its variance in a sample. F is lowered by damped coordinate descent in batches: one attribute
+after another, rows in random order are offered the value of the attribute that makes F least, all else in the row as it is.
+The rows of a batch do not see each other's moves, and several may go to the same cell: only a share of them moves, the share
+at which F falls fastest, estimated from the batches before. A row never moves into a combination that a structural zero
+forbids. Public numbers only; post-processing.
 """
 
 from __future__ import annotations
@@ -17,40 +18,56 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Domain, Zeros
 from understudy.model.generation import Column
-
-if TYPE_CHECKING:
-    from understudy.model.model import Model
 
 Floats = NDArray[np.float32]
 Index = NDArray[np.intp]
 Positions = tuple[int, ...]
 
 MOST_CELLS = 1 << 24
-"""Marginals are settled on, the smallest first, while all of them together have no more cells."""
+"""Marginals are refined towards, the smallest first, while all of them together have no more cells."""
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
 TOGETHER = 1 << 18
 """Cells looked up at a time: they stay in cache."""
 PARTS = 64
-"""Rows are looked at in at least so many parts, so that the later ones see what the earlier ones did …"""
+"""Rows are moved in at least so many batches, so that the later ones see what the earlier ones did …"""
 FEWEST = 16
-"""… but in parts of at least so many rows."""
+"""… but in batches of at least so many rows."""
 NUMBERED = 1 << 20
 """Lines looked for at a time, over rows and tables."""
 FORBIDDEN = np.float32(1e12)
 FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 0.05, 0.01, 0.5
 MEMORY = 0.8
-"""How much of what was seen of rows getting in each other's way is still believed one batch later."""
+"""The weight of an earlier batch in the estimate of the best share, one batch later."""
 
 
-def settle(model: Model, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
+class Target(Protocol):
+    """What refinement reads of a model."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes."""
+
+    @property
+    def total(self) -> float:
+        """The mass of the model."""
+
+    @property
+    def zeros(self) -> tuple[Zeros, ...]:
+        """Combinations that cannot occur."""
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """Return the marginals, each summing to ``total``."""
+
+
+def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
     """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique)."""
     rows, domain, sizes = len(codes), model.domain, model.domain.sizes
     chosen = _affordable(domain, near) if rows and model.total > 0 else []
@@ -59,11 +76,11 @@ def settle(model: Model, codes: Column, near: Mapping[Clique, float], rng: np.ra
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
         for clique, expected in zip(chosen, model.marginals(chosen), strict=True)
     ]
-    walls = [_Wall.of(_positions(domain, zero.clique), zero.cells, sizes) for zero in model.zeros]
+    barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
     some = MOST_WORK // max(1, sum(work.values()))
     for a in rng.permutation([a for a, cells in work.items() if cells]):
-        _Pass(int(a), tables, walls, codes, sizes).run(rng.permutation(rows)[:some], rng)
+        _Pass(int(a), tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
 
 
 def _affordable(domain: Domain, near: Mapping[Clique, float]) -> list[Clique]:
@@ -99,18 +116,11 @@ class _Table:
 
 
 @dataclass(frozen=True)
-class _Wall:
+class _Barrier:
     """Combinations that cannot occur."""
 
     positions: Positions
     forbidden: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, positions: Positions, cells: NDArray[np.int64], sizes: Sequence[int]) -> _Wall:
-        """Mark the ``cells``, a combination of codes a row."""
-        forbidden = np.zeros([sizes[p] for p in positions], np.bool_)
-        forbidden[tuple(np.asarray(cells, dtype=np.int64).reshape(-1, len(positions)).T)] = True
-        return cls(positions, forbidden)
 
 
 def _numbers(columns: Sequence[NDArray[np.signedinteger]], shape: Sequence[int]) -> Index:
@@ -129,12 +139,12 @@ class _Pass:
     """
 
     def __init__(
-        self, attribute: int, tables: Sequence[_Table], walls: Sequence[_Wall], codes: Column, sizes: Sequence[int]
+        self, attribute: int, tables: Sequence[_Table], barriers: Sequence[_Barrier], codes: Column, sizes: Sequence[int]
     ) -> None:
         self.attribute, self.codes, self.sizes, self.size = attribute, codes, sizes, sizes[attribute]
         self.tables = [table for table in tables if attribute in table.positions]
-        around = [wall for wall in walls if attribute in wall.positions]
-        scopes = [*(table.positions for table in self.tables), *(wall.positions for wall in around)]
+        around = [barrier for barrier in barriers if attribute in barrier.positions]
+        scopes = [*(table.positions for table in self.tables), *(barrier.positions for barrier in around)]
         self.others = [tuple(p for p in scope if p != attribute) for scope in scopes]
         *self.starts, lines = accumulate((prod(sizes[p] for p in others) for others in self.others), initial=0)
         self.slope, self.step = (np.zeros((lines, self.size), np.float32) for _ in range(2))
@@ -143,8 +153,8 @@ class _Pass:
             here = slice(start, start + len(price))
             np.multiply(2 * self._last(table.positions, table.over) + 1, price, out=self.slope[here])
             np.multiply(2, price, out=self.step[here])
-        for wall, start in zip(around, self.starts[len(self.tables) :], strict=True):
-            barred = self._last(wall.positions, wall.forbidden)
+        for barrier, start in zip(around, self.starts[len(self.tables) :], strict=True):
+            barred = self._last(barrier.positions, barrier.forbidden)
             self.slope[start : start + len(barred)][barred] = FORBIDDEN
         self.share, self.gain, self.crossing = FIRST_SHARE, 0.0, 0.0
 

@@ -1,4 +1,4 @@
-"""Settled rows come nearer to the model, move into nothing impossible, and leave alone what they are told to."""
+"""Refined rows come nearer to the model, move into nothing impossible, and leave alone what they are told to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
-from understudy.model import Forbidden, Model, settling
+from understudy.domain import Clique, Domain, Zeros
+from understudy.model import Model, refinement
 from understudy.workload import Workload
 
 from .small import counts, models, subsets
@@ -21,7 +21,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Forbidden, ...] = ()) -> Model:
+def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Zeros, ...] = ()) -> Model:
     """Neighbours depend on each other, so most triples are not inside a clique."""
     domain = Domain(tuple(f"x{i}" for i in range(attributes)), (size,) * attributes)
     draw = rng(1)
@@ -48,24 +48,25 @@ def distance(model: Model, codes: NDArray[np.int32], cliques: list[Clique]) -> f
     return sum(float(np.abs(counts(model.domain, codes, c) - e * (rows / model.total)).sum()) / rows for c, e in pairs)
 
 
-def test_settled_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
+def test_refined_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
     model = chained()
     triples = list(combinations(model.domain.attributes, 3))
     rounded = model.generate(4000, rng(2))
-    settled = model.generate(4000, rng(2), near=everything(model.domain))
-    assert distance(model, settled, triples) < 0.6 * distance(model, rounded, triples)
+    refined = model.generate(4000, rng(2), near=everything(model.domain))
+    assert distance(model, refined, triples) < 0.6 * distance(model, rounded, triples)
     quadruples = list(combinations(model.domain.attributes, 4))
-    assert distance(model, settled, quadruples) < distance(model, rounded, quadruples)
+    assert distance(model, refined, quadruples) < distance(model, rounded, quadruples)
 
 
 @settings(max_examples=60, deadline=None)
 @given(models(), st.integers(0, 400), st.integers(0, 2**32))
 def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: Model, rows: int, seed: int) -> None:
+    """Where nothing is left to gain, two rows of one batch may still go to the same cell: a little a marginal."""
     near = everything(model.domain)
     before = model.generate(rows, rng(seed))
     after = before.copy(order="F")
-    settling.settle(model, after, near, rng(seed))
-    slack = 1e-3 * (1 + rows)
+    refinement.refine(model, after, near, rng(seed))
+    slack = 1e-3 * (1 + rows) + 0.5 * len(near)
     assert objective(model, after, near) <= objective(model, before, near) * 1.05 + slack
     assert after.shape == before.shape
     assert np.all((after >= 0) & (after < np.array(model.domain.sizes)))
@@ -74,10 +75,10 @@ def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: Model
 
 
 def test_a_wall_that_no_marginal_shows_is_kept() -> None:
-    """Of four attributes together half is forbidden; settling on pairs alone would walk into it."""
+    """Of four attributes together half is forbidden; refinement on pairs alone would walk into it."""
     draw = rng(3)
     wall = np.argwhere(draw.random((5, 5, 5, 5)) < 0.5)
-    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
+    model = chained(zeros=(Zeros(("x0", "x2", "x3", "x5"), wall),))
     near = everything(model.domain, 2)
     codes = model.generate(3000, rng(4), near=near)
     assert (codes != model.generate(3000, rng(4))).any()
@@ -87,8 +88,8 @@ def test_a_wall_that_no_marginal_shows_is_kept() -> None:
 def test_without_walls_it_would_be_walked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail."""
     wall = np.argwhere(rng(3).random((5, 5, 5, 5)) < 0.5)
-    model = chained(zeros=(Forbidden(("x0", "x2", "x3", "x5"), wall),))
-    monkeypatch.setattr(settling, "FORBIDDEN", np.float32(0))
+    model = chained(zeros=(Zeros(("x0", "x2", "x3", "x5"), wall),))
+    monkeypatch.setattr(refinement, "FORBIDDEN", np.float32(0))
     codes = model.generate(3000, rng(4), near=everything(model.domain, 2))
     assert counts(model.domain, codes, ("x0", "x2", "x3", "x5"))[tuple(wall.T)].sum() > 0
 
@@ -104,9 +105,9 @@ def test_what_is_not_asked_for_stays_as_it_was() -> None:
     plain = model.generate(1000, rng(6))
     assert np.array_equal(plain, model.generate(1000, rng(6), near={}))
     assert np.array_equal(plain, model.generate(1000, rng(6), near={("x0", "x1"): 0.0}))
-    settled = model.generate(1000, rng(6), near={("x0", "x3"): 1.0})
-    assert np.array_equal(plain[:, [1, 2, 4, 5]], settled[:, [1, 2, 4, 5]])
-    assert not np.array_equal(plain[:, [0, 3]], settled[:, [0, 3]])
+    refined = model.generate(1000, rng(6), near={("x0", "x3"): 1.0})
+    assert np.array_equal(plain[:, [1, 2, 4, 5]], refined[:, [1, 2, 4, 5]])
+    assert not np.array_equal(plain[:, [0, 3]], refined[:, [0, 3]])
 
 
 def test_it_can_be_repeated_and_weights_are_relative() -> None:
@@ -132,12 +133,12 @@ def test_the_books_agree_with_the_rows_after_every_pass() -> None:
     codes = model.generate(1500, rng(9))
     cliques = subsets(model.domain, 3)
     tables = [
-        settling._Table.of(tuple(model.domain.index(a) for a in c), e * (1500 / model.total), 1.0, codes)
+        refinement._Table.of(tuple(model.domain.index(a) for a in c), e * (1500 / model.total), 1.0, codes)
         for c, e in zip(cliques, model.marginals(cliques), strict=True)
     ]
     for attribute in range(6):
         before = codes.copy(order="F")
-        pass_ = settling._Pass(attribute, tables, [], codes, model.domain.sizes)
+        pass_ = refinement._Pass(attribute, tables, [], codes, model.domain.sizes)
         pass_.run(rng(attribute).permutation(1500), rng(attribute))
         others = [a for a in range(6) if a != attribute]
         assert np.array_equal(before[:, others], codes[:, others])
@@ -156,7 +157,7 @@ def crowd(seed: int) -> int:
     model = Model(Domain.of({"a": 2}), {}, 100_000.0)
     codes = np.zeros((100_000, 1), np.int32, order="F")
     codes[:45_000] = 1
-    settling.settle(model, codes, {("a",): 1.0}, rng(seed))
+    refinement.refine(model, codes, {("a",): 1.0}, rng(seed))
     return abs(int(codes.sum()) - 50_000)
 
 
@@ -165,8 +166,8 @@ def test_rows_that_would_rush_to_one_cell_do_not_overshoot() -> None:
 
 
 def test_they_would_if_nothing_were_learnt_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "FIRST_SHARE", 0.5)
-    monkeypatch.setattr(settling._Pass, "_learn", lambda *_: None)
+    monkeypatch.setattr(refinement, "FIRST_SHARE", 0.5)
+    monkeypatch.setattr(refinement._Pass, "_learn", lambda *_: None)
     assert max(crowd(seed) for seed in range(4)) > 100
 
 
@@ -175,13 +176,13 @@ def test_no_more_is_done_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> Non
     near = everything(model.domain)
     plain = model.generate(4000, rng(10))
     cells = sum(5 * sum(a in c for c in near) for a in model.domain.attributes)
-    monkeypatch.setattr(settling, "MOST_WORK", 100 * cells)
+    monkeypatch.setattr(refinement, "MOST_WORK", 100 * cells)
     some = model.generate(4000, rng(10), near=near)
     assert 0 < (plain != some).sum(axis=0).max() <= 100
-    monkeypatch.setattr(settling, "MOST_CELLS", 4)
+    monkeypatch.setattr(refinement, "MOST_CELLS", 4)
     assert np.array_equal(plain, model.generate(4000, rng(10), near=near))
-    monkeypatch.setattr(settling, "MOST_WORK", 1 << 32)
-    monkeypatch.setattr(settling, "MOST_CELLS", 30)
+    monkeypatch.setattr(refinement, "MOST_WORK", 1 << 32)
+    monkeypatch.setattr(refinement, "MOST_CELLS", 30)
     ones = model.generate(4000, rng(10), near={(a,): 1.0 for a in model.domain.attributes})
     assert np.array_equal(ones, model.generate(4000, rng(10), near=near))
 

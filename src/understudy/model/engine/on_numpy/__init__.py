@@ -1,0 +1,39 @@
+"""The engine on NumPy: one core for the small products of a fit, all of them for many marginals of a large model."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from understudy.model.engine.on_numpy.calibrated import NumpyCalibrated
+from understudy.model.engine.on_numpy.inference import Inference
+from understudy.model.engine.on_numpy.objective import NumpyObjective
+from understudy.model.engine.protocol import Vector
+from understudy.model.network import Flat, Network
+from understudy.model.observation import Layout
+
+
+class NumpyEngine:
+    """Exact inference on NumPy arrays; its vectors are the caller's own."""
+
+    name = "numpy"
+
+    def vector(self, values: Flat) -> Flat:
+        """Return the numbers as doubles."""
+        return np.asarray(values, dtype=np.float64)
+
+    def numpy(self, vector: Vector) -> Flat:
+        """Return the vector as it is."""
+        return cast(Flat, vector)
+
+    def objective(self, layout: Layout) -> NumpyObjective:
+        """Prepare a fit to the observations of ``layout``."""
+        return NumpyObjective(layout)
+
+    def calibrate(self, network: Network, potentials: Flat) -> NumpyCalibrated:
+        """Run inference on log-potentials."""
+        return NumpyCalibrated(network, Inference(network).infer(potentials))
+
+
+__all__ = ["NumpyEngine"]

@@ -1,0 +1,258 @@
+"""Any marginal of a calibrated model, also across cliques; hundreds at once share their work. Public numbers only.
+
+A marginal inside one clique is summed out of it, through smaller marginals that are kept for the next query. A marginal
+across cliques is gathered at one of them: each attribute from elsewhere arrives as a message, the conditional table
+p(attribute | separator), and a message serves every query that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.model.engine.on_numpy.inference import Beliefs
+from understudy.model.engine.on_numpy.pieces import (
+    Mask,
+    Piece,
+    Real,
+    apart,
+    bits_of,
+    conditional,
+    fix,
+    keep_only,
+    mask_of,
+    mass_of,
+    multiply_pair,
+    multiply_three,
+    normalised,
+    sum_out,
+)
+from understudy.model.network import Network
+from understudy.model.threads import workers
+
+SLICE_ABOVE = 1 << 21
+"""A product with more cells than this is made one slice at a time."""
+
+SMALLEST_SUM = 1e-250
+"""A product of scaled tables that sums to more than this has lost no term that could matter in 50 digits."""
+
+THREADED_FROM = 16
+"""From this many queries on, the cores share them; two that work out the same message at once lose only time."""
+
+THREADED_ABOVE = 1 << 19
+"""In a smaller tree (of so many cells) the work is the interpreter's, not NumPy's, and threads only get in its way."""
+
+
+class Answers:
+    """Answers marginals of one calibrated model; keeps what it worked out on the way."""
+
+    def __init__(self, network: Network, beliefs: Beliefs, *, dtype: Real = np.float64) -> None:
+        self._dtype = dtype
+        self.domain = network.domain
+        self.sizes = network.domain.sizes
+        self._network = network
+        self._beliefs = beliefs
+        self._cliques = [mask_of([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
+        self._separators = _connect(self._cliques, network.tree.parents)
+        self._towards = [self._directions(attribute) for attribute in range(len(self.sizes))]
+        self._sizes_known: dict[Mask, int] = {}
+        self._inside: dict[tuple[int, Mask], Piece] = {}
+        self._messages: dict[tuple[int, int, Mask], Piece] = {}
+
+    def marginals(self, cliques: Sequence[Clique], total: float) -> list[NDArray[np.float64]]:
+        """Return the marginals on ``cliques``, each summing to ``total``."""
+        masks = [mask_of([self.domain.index(a) for a in clique]) for clique in cliques]
+        if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
+            return [self._marginal(mask, total) for mask in masks]
+        count = 8 * workers()
+        parts = [masks[k::count] for k in range(count)]
+        with ThreadPoolExecutor(max_workers=workers()) as pool:
+            done = list(pool.map(lambda part: [self._marginal(mask, total) for mask in part], parts))
+        return [done[k % count][k // count] for k in range(len(masks))]
+
+    def _marginal(self, wanted: Mask, total: float) -> NDArray[np.float64]:
+        """Return one marginal with its axes in domain order."""
+        home = min(
+            (i for i, clique in enumerate(self._cliques) if wanted & ~clique == 0),
+            key=lambda i: self._cells(self._cliques[i]),
+            default=-1,
+        )
+        # Some BLAS kernels warn of what lies past a table's end; ``mass_of`` looks at what they made.
+        with np.errstate(invalid="ignore"):
+            piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
+            table = piece.ordered()
+            return table * (total / mass_of(table))
+
+    def _within(self, i: int, wanted: Mask) -> Piece:
+        """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
+        known = self._inside.get((i, wanted))
+        if known is None:
+            missing = self._cliques[i] & ~wanted
+            smallest = min(bits_of(missing), key=self.sizes.__getitem__, default=-1)
+            if missing & (missing - 1) == 0:
+                known = self._out_of_belief(i, wanted)
+            else:
+                known = sum_out(self._within(i, wanted | 1 << smallest), smallest)
+            self._inside[i, wanted] = known
+        return known
+
+    def _belief(self, i: int) -> list[Piece]:
+        """Return tables whose product is the belief on clique ``i``; the clique's own table is never made."""
+        plan, beliefs = self._network.plan, self._beliefs
+        best: list[Piece] = []
+        for node, scope in enumerate(plan.scopes):
+            if self._cliques[i] & ~mask_of(scope) == 0:
+                return [Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])]
+        for step in plan.steps:
+            if step.right >= 0 and self._cliques[i] & ~mask_of(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
+                best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
+                best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
+        return best
+
+    def _out_of_belief(self, i: int, wanted: Mask) -> Piece:
+        """Return the marginal of clique ``i`` on nearly all of it, as probabilities.
+
+        Scaled tables can peak in different cells, so that their product is too small for a double: then, and where
+        inference itself had to use logarithms, they are multiplied as logarithms.
+        """
+        pieces = self._belief(i)
+        logarithmic = self._beliefs.logarithmic
+        if not logarithmic:
+            product = self._contract(pieces, wanted)
+            if float(product.table.sum()) > SMALLEST_SUM:
+                return normalised(product, self._dtype)
+            with np.errstate(divide="ignore"):
+                pieces = [Piece(piece.scope, np.log(piece.table)) for piece in pieces]
+        return normalised(keep_only(self._exponential(pieces), wanted), self._dtype)
+
+    def _exponential(self, pieces: list[Piece]) -> Piece:
+        """Add up tables of logarithms, and return the exponential, scaled to maximum 1."""
+        scope = bits_of(mask_of([a for piece in pieces for a in piece.scope]))
+        table = np.zeros([self.sizes[a] for a in scope])
+        for piece in pieces:
+            table = table + piece.ordered().reshape([self.sizes[a] if a in piece.scope else 1 for a in scope])
+        return Piece(scope, np.exp(table - table.max()))
+
+    def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
+        """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
+        here = wanted & self._cliques[i]
+        arriving: dict[int, Mask] = {}
+        for attribute in bits_of(wanted & ~here):
+            neighbour = self._towards[attribute][i]
+            arriving[neighbour] = arriving.get(neighbour, 0) | 1 << attribute
+        out = self._separators[i][towards] if towards >= 0 else 0
+        needed = here | out
+        for neighbour in arriving:
+            needed |= self._separators[i][neighbour]
+        pieces = [self._within(i, needed)]
+        pieces += [self._message(neighbour, i, those) for neighbour, those in arriving.items()]
+        return self._contract(pieces, wanted | out)
+
+    def _message(self, source: int, target: int, wanted: Mask) -> Piece:
+        """Return p(wanted | separator) as ``source`` tells it to ``target``."""
+        known = self._messages.get((source, target, wanted))
+        if known is None:
+            joint = self._gather(source, target, wanted)
+            mass_of(joint.table)
+            known = conditional(joint, wanted)
+            self._messages[source, target, wanted] = known
+        return known
+
+    def _root(self, wanted: Mask) -> int:
+        """Choose where to gather: messages that bring one attribute each, then the least work."""
+        root, most, least = 0, len(self.sizes), 0
+        for i, clique in enumerate(self._cliques):
+            needed, arriving, together = wanted, 0, 0
+            for attribute in bits_of(wanted & ~clique):
+                neighbour = self._towards[attribute][i]
+                together += arriving >> neighbour & 1
+                arriving |= 1 << neighbour
+                needed |= self._separators[i][neighbour]
+            if together <= most and (together < most or self._cells(needed) < least):
+                root, most, least = i, together, self._cells(needed)
+        return root
+
+    def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
+        """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
+        pieces = list(pieces)
+        while len(pieces) > 1:
+            a, b, size = self._cheapest(pieces, keep)
+            others = 0
+            for piece in pieces:
+                if piece is not a and piece is not b:
+                    others |= piece.mask
+            staying = keep | others
+            free = (a.mask | b.mask) & staying & ~keep
+            if len(pieces) == 3 and all(piece.mask & ~keep == free for piece in pieces) and apart(pieces, free):
+                return multiply_three(pieces, free, self.sizes)
+            if size > SLICE_ABOVE and free:
+                return self._slice(pieces, keep, max(bits_of(free), key=self.sizes.__getitem__))
+            pieces = [piece for piece in pieces if piece is not a and piece is not b]
+            pieces.append(multiply_pair(a, b, staying, self.sizes))
+        return keep_only(pieces[0], keep)
+
+    def _cheapest(self, pieces: list[Piece], keep: Mask) -> tuple[Piece, Piece, int]:
+        """Return the pair whose product is smallest beside what it replaces, and the size of that product."""
+        if len(pieces) == 2:
+            return pieces[0], pieces[1], 0
+        best = None
+        for i, a in enumerate(pieces):
+            for b in pieces[:i]:
+                others = keep
+                for piece in pieces:
+                    if piece is not a and piece is not b:
+                        others |= piece.mask
+                size = self._cells((a.mask | b.mask) & others)
+                rank = size - a.table.size - b.table.size
+                if best is None or rank < best[0]:
+                    best = (rank, a, b, size)
+        assert best is not None
+        return best[1:]
+
+    def _slice(self, pieces: list[Piece], keep: Mask, attribute: int) -> Piece:
+        """Contract one value of ``attribute`` after another, and add up."""
+        total: Piece | None = None
+        for value in range(self.sizes[attribute]):
+            part = self._contract([fix(piece, attribute, value) for piece in pieces], keep)
+            if total is None:
+                total = part
+            else:
+                total.table[...] += part.table.transpose([part.scope.index(a) for a in total.scope])
+        assert total is not None
+        return total
+
+    def _cells(self, mask: Mask) -> int:
+        cells = self._sizes_known.get(mask)
+        if cells is None:
+            cells = self._sizes_known[mask] = prod(self.sizes[a] for a in bits_of(mask))
+        return cells
+
+    def _directions(self, attribute: int) -> list[int]:
+        """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
+        direction = [i if clique >> attribute & 1 else -1 for i, clique in enumerate(self._cliques)]
+        frontier = [i for i, known in enumerate(direction) if known >= 0]
+        while frontier:
+            found = []
+            for i in frontier:
+                for neighbour in self._separators[i]:
+                    if direction[neighbour] < 0:
+                        direction[neighbour] = i
+                        found.append(neighbour)
+            frontier = found
+        return direction
+
+
+def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:
+    """Return each clique's neighbours with what they share; separate parts are joined by sharing nothing."""
+    around: list[dict[int, Mask]] = [{} for _ in cliques]
+    for i in range(1, len(cliques)):
+        parent = max(parents[i], 0)
+        shared = cliques[i] & cliques[parent]
+        around[i][parent] = shared
+        around[parent][i] = shared
+    return around

@@ -1,0 +1,43 @@
+"""From parameters to answers: the part of a fit that runs at every step. Public numbers only."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from understudy.model.engine.on_numpy.calibrated import NumpyCalibrated
+from understudy.model.engine.on_numpy.inference import Inference
+from understudy.model.engine.on_numpy.semirings import Scratch
+from understudy.model.engine.protocol import Vector
+from understudy.model.network import Flat
+from understudy.model.observation import Layout
+
+
+class NumpyObjective:
+    """Answers and log Z at any parameters, in memory that is used again at each step."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._inference = Inference(layout.network)
+        self._scratch = Scratch()
+
+    def evaluate(self, parameters: Vector) -> tuple[Flat, float]:
+        """Return the answers to all observations, of a table of mass 1, and log Z."""
+        beliefs = self._inference.infer(self._potentials(parameters), self._scratch)
+        return self._answers(beliefs.marginals), beliefs.log_z
+
+    def calibrate(self, parameters: Vector) -> NumpyCalibrated:
+        """Run inference at ``parameters``, and keep all of it."""
+        return NumpyCalibrated(self._layout.network, self._inference.infer(self._potentials(parameters)))
+
+    def _potentials(self, parameters: Vector) -> Flat:
+        by_cell = np.append(self._layout.adjoint(cast(Flat, parameters)), 0.0)
+        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.network.floor
+
+    def _answers(self, marginals: Flat) -> Flat:
+        """Sum the network's marginals to the observed ones, and ask the queries."""
+        index, cells = self._layout.index, self._layout.cells
+        weights = np.broadcast_to(marginals, index.shape).ravel()
+        sums = np.bincount(index.ravel(), weights, minlength=cells + 1)[:cells]
+        return self._layout.forward(sums.astype(np.float64, copy=False))

@@ -1,0 +1,215 @@
+"""Every engine infers, answers and differentiates as multiplying everything out does; fits on it end in the same model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.typing import NDArray
+
+from model.small import BruteForce, counts, models, random_zeros, subsets
+from understudy.domain import Domain, Zeros
+from understudy.errors import SchemaError, UserError
+from understudy.model import (
+    CLOSER,
+    Dual,
+    Engine,
+    MatrixQuery,
+    MirrorDescent,
+    Model,
+    Observation,
+    Solver,
+    fit,
+    make_engine,
+    rounding_distance,
+)
+from understudy.model.network import Network
+from understudy.model.observation import Layout
+
+from . import dense
+from .engines import UNDER_CONTRACT
+
+BELOW_DOUBLES = 1e-250
+"""Probabilities so small that the products they come from may underflow."""
+DOMAIN = Domain.of({"a": 3, "b": 4, "c": 2, "d": 5, "e": 3})
+CHAIN = list(pairwise(DOMAIN))
+ZERO = Zeros(("b", "c"), np.array([[0, 1], [2, 0]]))
+TIGHT = Dual(tolerance=1e-10)
+EVERYTHING = subsets(DOMAIN, 5)
+
+
+@pytest.fixture(params=UNDER_CONTRACT)
+def under_test(request: pytest.FixtureRequest) -> Engine:
+    return UNDER_CONTRACT[request.param]()
+
+
+def on(model: Model, under_test: Engine) -> Model:
+    return Model(model.domain, model.parameters, model.total, model.zeros, engine=under_test)
+
+
+def chained(magnitude: float, zeros: tuple[Zeros, ...] = (), total: float = 1000.0) -> Model:
+    rng = np.random.default_rng(5)
+    return Model(DOMAIN, {pair: magnitude * rng.uniform(-1, 1, DOMAIN.shape(pair)) for pair in CHAIN}, total, zeros)
+
+
+def observed(seed: int = 0) -> list[Observation]:
+    """Noisy answers about overlapping marginals, one of them a general query."""
+    rng = np.random.default_rng(seed)
+    answers = [Observation(pair, rng.uniform(0, 200, DOMAIN.shape(pair)), 5.0 + i) for i, pair in enumerate(CHAIN)]
+    matrix = rng.integers(0, 2, (3, DOMAIN.cells(("a", "c")))).astype(np.float64)
+    query = MatrixQuery(matrix, DOMAIN.shape(("a", "c")))
+    return [*answers, Observation(("a", "c"), rng.uniform(0, 500, 3), 4.0, query)]
+
+
+@pytest.mark.parametrize("name", UNDER_CONTRACT)
+def test_every_marginal_and_log_z_of_random_models_with_zeros(name: str) -> None:
+    """Random trees, parts, nested cliques, zeros, and potentials up to 1000, which need logarithms."""
+
+    @settings(deadline=None, max_examples=60)
+    @given(models())
+    def holds(drawn: Model) -> None:
+        model, truth = on(drawn, UNDER_CONTRACT[name]()), BruteForce(drawn)
+        assert np.isclose(model.log_z, truth.log_z, rtol=1e-9, atol=1e-9)
+        for clique, got in zip(subsets(drawn.domain), model.marginals(subsets(drawn.domain)), strict=True):
+            np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=drawn.total * BELOW_DOUBLES)
+            assert np.all(got[np.isneginf(truth.log_marginal(clique))] == 0), f"{clique}: a forbidden cell is not 0"
+
+    holds()
+
+
+@pytest.mark.parametrize("magnitude", [0.0, 1.0, 40.0, 3000.0])
+@pytest.mark.parametrize("zeros", [(), (ZERO,)], ids=["", "zeros"])
+def test_marginals_inside_and_outside_of_the_cliques(under_test: Engine, magnitude: float, zeros: tuple[Zeros, ...]) -> None:
+    model = on(chained(magnitude, zeros), under_test)
+    truth = BruteForce(model)
+    for clique, got in zip(EVERYTHING, model.marginals(EVERYTHING), strict=True):
+        assert isinstance(got, np.ndarray)
+        assert got.dtype == np.float64
+        np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=1e-240, err_msg=str(clique))
+
+
+def test_single_precision_is_right_to_a_hundred_thousandth(under_test: Engine) -> None:
+    model = on(chained(5.0, (ZERO,)), under_test)
+    exact = model.marginals(EVERYTHING)
+    for rough, want in zip(model.marginals(EVERYTHING, precision="single"), exact, strict=True):
+        np.testing.assert_allclose(rough, want, rtol=1e-4, atol=1e-5 * model.total)
+        assert np.all(np.asarray(rough)[want == 0] == 0)
+
+
+@pytest.mark.parametrize("zeros", [(), (ZERO,)], ids=["", "zeros"])
+def test_answers_are_the_gradient_of_log_z(under_test: Engine, zeros: tuple[Zeros, ...]) -> None:
+    """Against central differences, at random parameters; forbidden cells have gradient 0."""
+    layout = Layout(Network(DOMAIN, [o.clique for o in observed()], zeros), observed())
+    objective = under_test.objective(layout)
+    at = np.random.default_rng(1).uniform(-1, 1, layout.values.size)
+
+    def log_z(parameters: NDArray[np.float64]) -> float:
+        return objective.evaluate(under_test.vector(parameters))[1]
+
+    answers, _ = objective.evaluate(under_test.vector(at))
+    step = 1e-5 * np.eye(at.size)
+    slopes = [(log_z(at + one) - log_z(at - one)) / 2e-5 for one in step]
+    np.testing.assert_allclose(under_test.numpy(answers), slopes, rtol=1e-6, atol=1e-8)
+
+
+def test_a_later_step_changes_nothing_that_was_handed_out(under_test: Engine) -> None:
+    """The memory that steps share must not show."""
+    layout = Layout(Network(DOMAIN, [o.clique for o in observed()], (ZERO,)), observed())
+    objective, rng = under_test.objective(layout), np.random.default_rng(2)
+    first, second = (under_test.vector(rng.uniform(-1, 1, layout.values.size)) for _ in range(2))
+    answers, log_z = objective.evaluate(first)
+    calibrated = objective.calibrate(first)
+    before = under_test.numpy(answers).copy()
+    objective.evaluate(second)
+    np.testing.assert_array_equal(under_test.numpy(answers), before)
+    np.testing.assert_allclose(calibrated.log_z, log_z, rtol=1e-12)
+    again = [table.ravel() for table in calibrated.marginals([o.clique for o in layout.observations], 1.0, "double")]
+    np.testing.assert_allclose(layout.forward(np.concatenate(again)), before, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "solver", [TIGHT, replace(CLOSER, tolerance=TIGHT.tolerance), MirrorDescent()], ids=["dual", "closer", "mirror"]
+)
+@pytest.mark.parametrize("zeros", [(), (ZERO,)], ids=["", "zeros"])
+def test_a_fit_ends_where_it_ends_on_numpy(under_test: Engine, solver: Solver[Any], zeros: Sequence[Zeros]) -> None:
+    """The optimum is one; stopped early, fits would differ by the rounding on their way."""
+    limit = 40 if isinstance(solver, MirrorDescent) else 2000
+    want = fit(DOMAIN, observed(), zeros=zeros, solver=solver, max_iterations=limit)
+    got = fit(DOMAIN, observed(), zeros=zeros, solver=solver, max_iterations=limit, engine=under_test)
+    assert got.reason == want.reason
+    assert got.model.engine is under_test
+    for table, wanted in zip(got.model.marginals(EVERYTHING), want.model.marginals(EVERYTHING), strict=True):
+        np.testing.assert_allclose(table, wanted, atol=1e-6 * want.model.total)
+        assert np.array_equal(table == 0, wanted == 0)
+
+
+def test_a_fit_to_exact_answers_reproduces_them_and_starts_warm(under_test: Engine) -> None:
+    truth = chained(1.0)
+    exact = [Observation(pair, truth.marginal(pair), 0.01) for pair in CHAIN]
+    found = fit(DOMAIN, exact, total=truth.total, engine=under_test)
+    assert found.reason == "converged"
+    for o in exact:
+        np.testing.assert_allclose(found.model.marginal(o.clique), o.values, atol=0.05)
+    again = fit(DOMAIN, exact, total=truth.total, start=found.model, engine=under_test)
+    assert again.iterations == 0
+
+
+def test_rows_are_as_near_to_the_model_as_rounding_allows(under_test: Engine) -> None:
+    model = on(chained(2.0, (ZERO, *random_zeros(DOMAIN, [("d", "e")], np.random.default_rng(4)))), under_test)
+    rows = model.generate(500, np.random.default_rng(3))
+    for pair in CHAIN:
+        found = counts(DOMAIN, rows, pair)
+        assert np.abs(found - model.marginal(pair) / 2).sum() <= rounding_distance(model, pair, 500).most + 1e-6
+        assert np.all(found[model.marginal(pair) == 0] == 0)
+
+
+def test_rows_where_logarithms_are_needed(under_test: Engine) -> None:
+    model = on(chained(2000.0), under_test)
+    mode = np.unravel_index(BruteForce(model).joint.argmax(), DOMAIN.sizes)
+    assert np.all(model.generate(50, np.random.default_rng(3)) == mode)
+
+
+def test_a_conditioned_model_stays_on_its_engine(under_test: Engine) -> None:
+    model = on(chained(1.0), under_test)
+    held = model.given({"c": 1})
+    assert held.engine is under_test
+    np.testing.assert_allclose(held.marginal(["a"]), model.marginal(["a", "c"])[:, 1])
+
+
+def test_zeros_that_leave_nothing_are_refused(under_test: Engine) -> None:
+    nothing = [Zeros(("a",), np.arange(3)[:, None]), Zeros(("c", "d"), np.argwhere(np.ones((2, 5), bool)))]
+    only_together = (
+        Zeros(("a", "c"), np.argwhere(np.ones((3, 2)) * [1, 0])),
+        Zeros(("c", "e"), np.argwhere(np.ones((2, 3)) * [[0], [1]])),
+    )
+    for zeros in ((nothing[0],), (nothing[1],), only_together):
+        with pytest.raises(SchemaError, match="forbid every"):
+            _ = on(Model(DOMAIN, {}, 1.0, zeros), under_test).log_z
+
+
+def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:
+    values = np.random.default_rng(0).normal(size=7)
+    vector = under_test.vector(values)
+    np.testing.assert_array_equal(under_test.numpy(vector), values)
+    half = 0.5 * (vector + 2.0 * vector) / 3.0 - vector
+    np.testing.assert_allclose(under_test.numpy(half), -values / 2)
+    np.testing.assert_array_equal(under_test.numpy(1.0 / vector.clip(min=0.5)), 1.0 / np.maximum(values, 0.5))
+    assert float(vector @ vector) == pytest.approx(float(values @ values))
+    assert float(abs(-vector).max()) == np.abs(values).max()
+
+
+def test_engines_are_asked_for_by_name() -> None:
+    assert make_engine("numpy").name == "numpy"
+    with pytest.raises(UserError, match='no engine "nunpy"'):
+        make_engine("nunpy")
+
+
+def test_a_whole_engine_fits_in_sixty_lines() -> None:
+    lines = Path(dense.__file__).read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) < 60
