@@ -24,7 +24,7 @@ from understudy.privacy import (
     Linear,
     Marginal,
     Matrix,
-    NoLog,
+    NoJournal,
     PrefixSums,
     Question,
     Request,
@@ -134,7 +134,7 @@ def another_table_is_refused_unread(question: Question[Any]) -> None:
     assert (source.reads, door.filter.spent) == (0, 0)
 
 
-class Kept(NoLog):
+class Kept(NoJournal):
     """Keeps outcomes by the fingerprint of the question."""
 
     def __init__(self) -> None:
@@ -153,9 +153,9 @@ def it_resumes_from_its_record(question: Question[Any]) -> None:
     """The answer on record comes back as it was, counted again and unread; one that cannot be its answer is refused."""
     for unit in UNITS:
         log = Kept()
-        door = Door(TableSource(DOMAIN, [(1, 0, 2)] * 9), Budget.of(rho=RHO), unit=unit, log=log)
+        door = Door(TableSource(DOMAIN, [(1, 0, 2)] * 9), Budget.of(rho=RHO), unit=unit, journal=log)
         first = door.ask(question)
-        again = Door(ForbiddenSource(DOMAIN), Budget.of(rho=RHO), unit=unit, log=log)
+        again = Door(ForbiddenSource(DOMAIN), Budget.of(rho=RHO), unit=unit, journal=log)
         assert same(first, again.ask(question))
         assert again.filter.charges == door.filter.charges
         assert again.filter.spent == question.cost(unit)

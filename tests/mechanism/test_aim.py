@@ -22,9 +22,9 @@ from understudy.mechanism import (
     Selected,
     mechanism,
 )
-from understudy.mechanism.candidates import allowed, judged
+from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
-from understudy.mechanism.session import LATEST
+from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
 from understudy.privacy import UNITS, Choice, Door, Marginal, Unit
 from understudy.workload import Workload
@@ -111,11 +111,11 @@ def test_the_score_is_line_13(make_door: MakeDoor) -> None:
     model = mechanism("independent").run(make_door(), TWO_WAY).model
     assert model is not None
     workload = Workload.of(SMALL, [(["a", "b"], 2), (["b", "c"], 1)])
-    aim, mwem = (judged(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem"))
+    aim, mwem = (as_candidates(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem"))
     assert [c.weight for c in aim] == [2 * 2 + 1 * 1, 2 + 1]
     assert aim[0].penalty == pytest.approx(sqrt(2 / pi) * 5.0 * 6)
     assert [(c.weight, c.penalty) for c in mwem] == [(1, 6), (1, 3)]
-    laplace = judged(model, [("a",)], workload, AimConfig(noise="laplace"), 5.0)
+    laplace = as_candidates(model, [("a",)], workload, AimConfig(noise="laplace"), 5.0)
     assert laplace[0].penalty == pytest.approx(5.0 * 2)
 
 

@@ -15,7 +15,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import FormatError
 from understudy.ledger import Ledger
 from understudy.mechanism import AimConfig, Mechanism, Outcome
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 from understudy.privacy import Budget, Door, LinearMap, Matrix, PrefixSums, ResearchNoise, Unit, linear_scale_for
 from understudy.release.making import Settings, make_release
 from understudy.release.storage import load
@@ -45,15 +45,15 @@ class Prefixes(Mechanism):
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
         return ((), ("age",))
 
-    def play(self, session: Session) -> Outcome:
-        with session.running():
-            part, unit = session.rho / (1 + len(self.queries)), session.door.unit
-            session.measure((), scale=self.config.scale_for(part, unit), noise="gaussian", round_index=0)
+    def execute(self, run: Run) -> Outcome:
+        with run.running():
+            part, unit = run.rho / (1 + len(self.queries)), run.door.unit
+            run.measure((), scale=self.config.scale_for(part, unit), noise="gaussian", round_index=0)
             for query in self.queries:
                 scale = linear_scale_for(part, query, "gaussian", unit)
-                session.measure(("age",), scale=scale, noise="gaussian", round_index=0, query=query)
-            session.estimate(0)
-            return session.outcome()
+                run.measure(("age",), scale=scale, noise="gaussian", round_index=0, query=query)
+            run.estimate(0)
+            return run.outcome()
 
 
 def door(**options: object) -> Door:
@@ -87,10 +87,10 @@ def test_a_run_with_linear_queries_resumes(tmp_path: Path) -> None:
     ledger.declare("people", Budget.of(rho=2))
     log = ledger.begin("people", BUDGET, FACTS)
     with pytest.raises(Stop):
-        Prefixes().run(door(log=log), WORKLOAD, on_event=stopping_after(2))
+        Prefixes().run(door(journal=log), WORKLOAD, on_event=stopping_after(2))
     kept = [log_content(ledger, item.seq) for item in ledger.state().runs[0].items if item.kind == "charged"]
     log = ledger.resume("people", FACTS)
-    outcome = Prefixes().run(door(log=log), WORKLOAD)
+    outcome = Prefixes().run(door(journal=log), WORKLOAD)
     log.finish()
     assert [m.values.size for m in outcome.measurements] == [1, 8, 2]
     assert [m.values.ravel().tolist() for m in outcome.measurements[:2]] == [k.tolist() for k in kept]

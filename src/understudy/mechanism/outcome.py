@@ -59,7 +59,7 @@ class Round:
     """JT-SIZE of the model after the round, in bytes."""
     seconds: float
     before: Model | None = field(repr=False)
-    """p_{t-1}, that the candidates were judged by. Kept while this is some candidate's last round, or a late one."""
+    """p_{t-1}, that the candidates were scored by. Kept while this is some candidate's last round, or a late one."""
 
     @property
     def clique(self) -> Clique:

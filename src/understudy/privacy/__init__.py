@@ -17,7 +17,7 @@ from understudy.privacy.cost import (
     sigma_for,
 )
 from understudy.privacy.door import Door
-from understudy.privacy.log import Log, NoLog, Request
+from understudy.privacy.journal import Journal, NoJournal, Request
 from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
@@ -48,14 +48,14 @@ __all__ = [
     "DistancesTo",
     "Door",
     "Filter",
+    "Journal",
     "Linear",
     "LinearMap",
-    "Log",
     "Marginal",
     "Mask",
     "Matrix",
     "Measurement",
-    "NoLog",
+    "NoJournal",
     "Noise",
     "PrefixSums",
     "Question",

@@ -17,7 +17,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.fingerprint import fingerprint, fingerprinted
-from understudy.privacy.log import Log, NoLog, Request
+from understudy.privacy.journal import Journal, NoJournal, Request
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
     Choice,
@@ -55,12 +55,12 @@ class Door:
     and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
 
-    ``log`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
+    ``journal`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
     are charged again to this door's own budget, and given as they were, without a read and without fresh noise. The
     first fresh question then reads the table, and is refused when it is not the table that the run began with.
     """
 
-    __slots__ = ("_clocks", "_domain", "_filter", "_log", "_noise", "_read", "_unit")
+    __slots__ = ("_clocks", "_domain", "_filter", "_journal", "_noise", "_read", "_unit")
 
     def __init__(
         self,
@@ -70,15 +70,15 @@ class Door:
         unit: Unit = Unit.ADD_REMOVE,
         noise: Noise | None = None,
         expect: Iterable[Clique] = (),
-        log: Log | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._domain: Domain = source.domain
         self._unit = unit
         self._noise: Noise = SecureNoise() if noise is None else noise
         self._filter = budget if isinstance(budget, Filter) else Filter(budget.rho)
-        self._log: Log = NoLog() if log is None else log
+        self._journal: Journal = NoJournal() if journal is None else journal
         self._clocks: list[Stopwatch] = []
-        self._read = _reader(source, [self._domain.clique(clique) for clique in expect], self._log, self._clocks)
+        self._read = _reader(source, [self._domain.clique(clique) for clique in expect], self._journal, self._clocks)
 
     @property
     def domain(self) -> Domain:
@@ -103,9 +103,9 @@ class Door:
         return self._filter
 
     @property
-    def log(self) -> Log:
+    def journal(self) -> Journal:
         """Where answers are put on record."""
-        return self._log
+        return self._journal
 
     def timed(self, clock: Callable[[], float]) -> Stopwatch:
         """Return a clock that stands still while this door reads: the time that takes may decide nothing."""
@@ -137,7 +137,7 @@ class Door:
 
     def _recalled(self, question: Question[object], request: Request) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
-        kept = self._log.recall(request)
+        kept = self._journal.recall(request)
         if kept is None:
             return None
         if kept.size != question.size(self._domain) or not question.fits(kept):
@@ -155,7 +155,7 @@ class Door:
                 f"{request.purpose}: the question has another number of answers than it stated. Report this."
             )
         outcome = self._masked(exact, mask)
-        self._log.commit(request, outcome)
+        self._journal.commit(request, outcome)
         return outcome
 
     def _pay(self, request: Request, mask: Mask) -> None:
@@ -163,7 +163,7 @@ class Door:
         self._filter.check(request.cost, request.purpose)
         if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):
             raise InternalError("The noise would cost more than is charged for it. Nothing was read; report this.")
-        if self._log.bound:
+        if self._journal.bound:
             self._read(())  # of a run that goes on: another table is refused before anything is spent on it
         self._filter.charge(request.cost, request.purpose)
 
@@ -182,14 +182,14 @@ class Door:
 
 
 def _reader(
-    source: Source, expect: list[Clique], log: Log, clocks: list[Stopwatch]
+    source: Source, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
 ) -> Callable[[Sequence[Clique]], list[Counts]]:
     """Return the function that reads exact counts; it alone holds the source and the counts already read.
 
-    The first read also tells the log which table this is, where one is kept.
+    The first read also tells the journal which table this is, where one is kept.
     """
     known: dict[Clique, Counts] = {}
-    marks = fingerprinted(source.domain) if log.keeps else []
+    marks = fingerprinted(source.domain) if journal.keeps else []
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
         missing = [c for c in dict.fromkeys([*cliques, *expect, *marks]) if c not in known]
@@ -199,7 +199,7 @@ def _reader(
                     still.enter_context(clock.still())
                 known.update(zip(missing, _counted(source, missing), strict=True))
         if marks:
-            log.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
+            journal.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
             for clique in {*marks} - {*cliques, *expect}:
                 del known[clique]
             marks.clear()

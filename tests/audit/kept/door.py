@@ -255,7 +255,7 @@ MUTANTS = [
             "mechanism/gaussian.py",
             "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n",
             "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n"
-            "        if not all(session.door._read([clique])[0].flat[:2]):\n"
+            "        if not all(run.door._read([clique])[0].flat[:2]):\n"
             "            continue\n",
         ),
         APART,

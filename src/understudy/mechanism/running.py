@@ -33,7 +33,7 @@ from understudy.mechanism.events import (
     Selected,
 )
 from understudy.mechanism.outcome import Estimator, Outcome, Round
-from understudy.mechanism.schedule import Step
+from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
 from understudy.privacy import (
@@ -42,12 +42,12 @@ from understudy.privacy import (
     Distances,
     DistancesTo,
     Door,
+    Journal,
     Linear,
     LinearMap,
-    Log,
     Marginal,
     Measurement,
-    NoLog,
+    NoJournal,
     Selection,
     distances_sigma_for,
 )
@@ -66,7 +66,7 @@ LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
 
-class Session:
+class Run:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Session:
         self.fit: Fit | None = None
         self.size = 0
         """Bytes of the junction tree of the last fit."""
-        self._log: Log = getattr(door, "log", None) or NoLog()
+        self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
@@ -102,8 +102,8 @@ class Session:
         self._began = self._clock()
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
-        self.judging_seconds = 0.0
-        """How long all of W_+ takes to be judged, by the last choice."""
+        self.scoring_seconds = 0.0
+        """How long all of W_+ takes to be scored, by the last choice."""
         self._looks = 0
         self._charges_before = len(door.filter.charges)
 
@@ -122,14 +122,14 @@ class Session:
         """What this run may still spend."""
         return self.door.filter.remaining - self._held
 
-    def hold_back(self, share: Fraction) -> None:
+    def reserve(self, share: Fraction) -> None:
         """Keep a share of the budget for ``distances``; before anything is spent."""
         self._held = share * self.rho
         self.rho -= self._held
 
-    def share_with(self, step: Step) -> Fraction:
-        """Return ρ_used / ρ once ``step`` is spent as well."""
-        return (self.spent + step.total) / self.rho
+    def share_with(self, budget: RoundBudget) -> Fraction:
+        """Return ρ_used / ρ once ``budget`` is spent as well."""
+        return (self.spent + budget.total) / self.rho
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
@@ -139,12 +139,12 @@ class Session:
         needed = {*last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
         first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
-        self._let_go({first + index - 1 for index in needed})
+        self._keep_only({first + index - 1 for index in needed})
 
-    def _let_go(self, needed: set[int]) -> None:
-        """Tell the log which models are needed no more; the last one always is."""
+    def _keep_only(self, needed: set[int]) -> None:
+        """Have the journal discard the other models; the last one is always needed."""
         names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
-        self._log.let_go(sorted(names - self._gone))
+        self._journal.discard(sorted(names - self._gone))
         self._gone |= names
 
     @property
@@ -160,15 +160,15 @@ class Session:
             seen.append(self.seconds)
             return seen[0]
 
-        seconds = self.noted(f"look {self._looks} at the clock", now)
+        seconds = self.note(f"look {self._looks} at the clock", now)
         self._looks += 1
         if not seen:
             self._began = self._clock() - seconds
         return seconds
 
-    def noted(self, name: str, make: Callable[[], float]) -> float:
+    def note(self, name: str, make: Callable[[], float]) -> float:
         """Return a public number that decides something; a run that is resumed decides by the same number."""
-        content = self._log.note(name, lambda: json.dumps(make()).encode())
+        content = self._journal.note(name, lambda: json.dumps(make()).encode())
         try:
             return float(json.loads(content or b""))
         except (ValueError, TypeError, RecursionError):
@@ -208,7 +208,7 @@ class Session:
         began = self._clock()
         found = self.door.ask(Choice(candidates, epsilon))
         share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
-        self.judging_seconds = (self._clock() - began) / share
+        self.scoring_seconds = (self._clock() - began) / share
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -239,7 +239,7 @@ class Session:
         ]
         self._fits.append(f"fit {len(self._fits)}")
         found = remembered(
-            self._log,
+            self._journal,
             self._fits[-1],
             self.domain,
             self.zeros,
