@@ -156,7 +156,7 @@ def test_a_fit_to_exact_answers_reproduces_them_and_starts_warm(under_test: Engi
     assert found.reason == "converged"
     for o in exact:
         np.testing.assert_allclose(found.model.marginal(o.clique), o.values, atol=0.05)
-    again = fit(DOMAIN, exact, total=truth.total, start=found.model, engine=under_test)
+    again = fit(DOMAIN, exact, total=np.float64(truth.total), start=found.model, engine=under_test)
     assert again.iterations == 0
 
 

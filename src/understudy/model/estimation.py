@@ -86,7 +86,8 @@ def _problem(
     if not combined:
         raise InternalError("A model needs at least one observation to be fitted to.")
     network = Network(domain, [o.clique for o in combined], zeros)
-    return Problem(Layout(network, combined), estimate_total(combined) if total is None else total, engine)
+    mass = float(estimate_total(combined) if total is None else total)  # plain: some arrays take no number of NumPy's
+    return Problem(Layout(network, combined), mass, engine)
 
 
 def _warm(layout: Layout, start: Model | None) -> Flat:

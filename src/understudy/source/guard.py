@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Literal, NoReturn, TypeVar
 
-from understudy.errors import SourceError, UnderstudyError
+from understudy.errors import InternalError, SourceError, UnderstudyError
 
 T = TypeVar("T")
 _END = object()
@@ -22,6 +22,8 @@ class guarded:
 
     ``with guarded('The file "a.csv"', "Is it whole?"): ...``
     """
+
+    becomes: type[UnderstudyError] = SourceError
 
     def __init__(self, what: str, advice: str = "") -> None:
         self.what, self.advice = what, advice
@@ -37,11 +39,17 @@ class guarded:
             return False
         if isinstance(error, MemoryError):  # its own words may say how many rows there are
             raise_clean(MemoryError(f"There is not enough memory to read this: {self.what}."))
-        raise_clean(SourceError(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
+        raise_clean(self.becomes(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
 
     def told(self, error: BaseException) -> str:
         """Return what may be said of the failure: its kind."""
         return f"{type(error).__name__}; details withheld, since they may quote the table"
+
+
+class unforeseen(guarded):
+    """The same for what no other guard has caught: then the fault is ours."""
+
+    becomes = InternalError
 
 
 def raise_clean(error: Exception) -> NoReturn:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.source.csv import Csv
-from understudy.source.guard import guarded
+from understudy.source.guard import unforeseen
 from understudy.source.opening import open_source
 from understudy.source.protocol import Declared, Source
 from understudy.source.sql import Sql, require_query
@@ -32,7 +32,7 @@ class Unopened:
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
-        with guarded("The table"):
+        with unforeseen("The table"):
             if self._source is None:
                 assert self._open is not None
                 self._source, self._open = self._open(), None  # the table itself is needed no longer
