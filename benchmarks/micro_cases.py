@@ -17,7 +17,7 @@ import reference_sets
 from understudy import example
 from understudy.domain import Clique, Domain
 from understudy.mechanism import AimConfig
-from understudy.mechanism.candidates import judged
+from understudy.mechanism.candidates import as_candidates
 from understudy.model import Model, Observation, fit, tree_sizes_with
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise
 from understudy.source import MemorySource
@@ -117,7 +117,7 @@ def scoring() -> Job:
     door = Door(source(), Budget.of(rho=Fraction(10**6)), noise=ResearchNoise(1), expect=workload.closure)
 
     def one_round() -> object:
-        return door.select(judged(fresh(), workload.closure, workload, AimConfig(), SIGMA), epsilon=0.1)
+        return door.select(as_candidates(fresh(), workload.closure, workload, AimConfig(), SIGMA), epsilon=0.1)
 
     one_round()  # the first one counts; that has a case of its own
     return one_round

@@ -19,3 +19,10 @@ for name in (*SCREEN, *OURS):
     os.environ.pop(name, None)
 os.environ["TERM"] = "xterm"
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the exit status of a child is lost
+
+
+def pytest_make_parametrize_id(config: object, val: object) -> str | None:
+    """Name the unit of privacy in a test's name, where pytest would number it."""
+    from understudy.privacy import Unit  # not before: the mutants of the audit are made while it is loaded
+
+    return f"Unit.{val.value.upper()}" if isinstance(val, Unit) else None

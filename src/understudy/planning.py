@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from understudy.errors import UserError
 from understudy.mechanism import AimConfig
 from understudy.mechanism.memory import peak_memory
-from understudy.mechanism.schedule import first_step
+from understudy.mechanism.schedule import first_budget
 from understudy.metrics import workload_error
 from understudy.model import tree_size
 from understudy.privacy import Unit, sigma_for
@@ -115,7 +115,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
     assert isinstance(config, AimConfig)  # plans are for AIM
     most_rounds = config.rounds_for(len(schema.domain))
-    sigma = sigma_for(first_step((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
+    sigma = sigma_for(first_budget((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
     return Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),

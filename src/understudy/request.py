@@ -152,6 +152,10 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
 def unit_of(unit: UnitName | Unit | str) -> Unit:
     """Return the unit of privacy called ``add-remove`` or ``replace``."""
     if isinstance(unit, Unit):
+        if unit.rows != 1:
+            raise UserError(
+                f"A unit of {unit.rows} rows a person is not offered yet: nothing would hold a person to so many."
+            )
         return unit
     names = {"add-remove": Unit.ADD_REMOVE, "replace": Unit.REPLACE}
     try:

@@ -112,7 +112,7 @@ def _opened(run: Spending, data: Any, asked: Request, place: Place, *, resume: b
     log = run.begin(place, asked.budget, asked.facts, private=asked.private, resume=resume)
     noise = SecureNoise() if seed is None else ResearchNoise(seed)
     expected = asked.mechanism.expects(asked.workload)
-    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, log=log)
+    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log)
     run.filter = door.filter
     return door
 

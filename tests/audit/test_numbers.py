@@ -15,7 +15,7 @@ from release_tables import schema, table
 from understudy.domain import Clique, Domain
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.model import fit
-from understudy.privacy import Budget, Candidate, Door, Unit
+from understudy.privacy import UNITS, Budget, Candidate, Door, Unit
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"a": 2, "b": 3})
@@ -42,7 +42,7 @@ class Crowd:
 
 
 @pytest.mark.promise(4)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("rows", [0, *LARGE])
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_every_measurement_of_a_run_is_exact_where_there_is_no_noise(name: str, rows: int, unit: Unit) -> None:
@@ -60,7 +60,7 @@ def test_every_measurement_of_a_run_is_exact_where_there_is_no_noise(name: str, 
 
 
 @pytest.mark.promise(5)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("rows", [0, *LARGE, 2**62])
 def test_selection_wraps_at_no_size(rows: int, unit: Unit) -> None:
     """What is off by as much as counts wins over what is off by one record, until both count as 2^40 (which is stated)."""

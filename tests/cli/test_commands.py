@@ -282,13 +282,13 @@ FITTING = """
 import sys, time
 from pathlib import Path
 from understudy.cli import main
-from understudy.mechanism import session
+from understudy.mechanism import running
 
 def fit(*arguments, **options):
     Path(sys.argv[1]).touch()
     time.sleep(600)
 
-session.fit = fit
+running.fit = fit
 main(sys.argv[2:])
 """
 """The command, which leaves a mark and waits when it first fits a model: measurements are on record then, and more would be

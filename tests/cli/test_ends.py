@@ -28,8 +28,8 @@ if name := os.environ.get("AUDIT_MUTANT"):
     from audit.mutants import by_name, install
     install(by_name(name))()
 from understudy.cli import main, synthesize as _
-from understudy.ledger import Ledger, RunLog
-from understudy.mechanism import session
+from understudy.ledger import Ledger, RunJournal
+from understudy.mechanism import running
 from understudy.source import StreamedSource
 whole, storage, command = (sys.modules[f"understudy.{name}"] for name in ("synthesize", "release.storage", "cli.synthesize"))
 
@@ -62,10 +62,10 @@ MOMENTS = {
     "before the reservation": 'whole, "require_room"',
     "while it is reserved": 'Ledger, "begin"',
     "while reading": 'StreamedSource, "count"',
-    "while fitting": 'session, "fit"',
-    "while an answer is put on record": 'RunLog, "commit"',
+    "while fitting": 'running, "fit"',
+    "while an answer is put on record": 'RunJournal, "commit"',
     "while saving": 'storage, "write_into"',
-    "while settling": 'RunLog, "finish"',
+    "while settling": 'RunJournal, "finish"',
     "while printing": 'command, "contents"',
 }
 PLAIN, READER, HEAD = '"$@"; echo $? >status', '{ "$@"; echo $? >status; } | true', '{ "$@"; echo $? >status; } | head -1'

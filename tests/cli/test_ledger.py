@@ -237,11 +237,11 @@ def test_two_runs_on_one_folder_keep_both_records(tmp_path: Path) -> None:
 
 def test_a_release_that_was_saved_before_the_kill_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed between the save and the settlement: resuming settles, and runs nothing."""
-    from understudy.ledger import RunLog
+    from understudy.ledger import RunJournal
 
     settings = {"epsilon": 5, "workload": "all-1way", "mechanism": "independent", "progress": False}
     with monkeypatch.context() as patch:
-        patch.setattr(RunLog, "finish", lambda self: (_ for _ in ()).throw(LedgerError("gone")))
+        patch.setattr(RunJournal, "finish", lambda self: (_ for _ in ()).throw(LedgerError("gone")))
         with pytest.raises(LedgerError) as caught:
             understudy.synthesize(table(50), schema(), out=tmp_path / "r", **settings)  # type: ignore[arg-type]
     assert "settled with --resume" in caught.value.__notes__[-1]

@@ -13,7 +13,7 @@ import pytest
 from understudy.domain import Clique
 from understudy.mechanism import Mechanism, Outcome, registry
 from understudy.mechanism.config import AimConfig
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 from understudy.privacy import Unit
 from understudy.workload import Workload
 
@@ -76,30 +76,30 @@ class Honest(Mechanism):
     def expects(self, workload: Workload) -> tuple[Clique, ...]:
         return (("city",),)
 
-    def play(self, session: Session) -> Outcome:
-        with session.running():
-            scale = self.config.scale_for(session.remaining, session.door.unit)
-            session.measure(("city",), scale=scale, noise="gaussian", round_index=0)
-            return session.outcome()
+    def execute(self, run: Run) -> Outcome:
+        with run.running():
+            scale = self.config.scale_for(run.remaining, run.door.unit)
+            run.measure(("city",), scale=scale, noise="gaussian", round_index=0)
+            return run.outcome()
 
 
 class Peeking(Honest):
     """Leaves a column out when nobody has its first value, which it looks up for free."""
 
-    def play(self, session: Session) -> Outcome:
-        (exact,) = session.door._read([("city",)])
+    def execute(self, run: Run) -> Outcome:
+        (exact,) = run.door._read([("city",)])
         clique = ("city",) if exact[2] else ("age",)
-        with session.running():
-            scale = self.config.scale_for(session.remaining, session.door.unit)
-            session.measure(clique, scale=scale, noise="gaussian", round_index=0)
-            return session.outcome()
+        with run.running():
+            scale = self.config.scale_for(run.remaining, run.door.unit)
+            run.measure(clique, scale=scale, noise="gaussian", round_index=0)
+            return run.outcome()
 
 
 class Quoting(Honest):
     """Fails on an empty table, and says how many rows it has."""
 
-    def play(self, session: Session) -> Outcome:
-        (exact,) = session.door._read([()])
+    def execute(self, run: Run) -> Outcome:
+        (exact,) = run.door._read([()])
         raise ValueError(f"{exact} rows are too few")
 
 

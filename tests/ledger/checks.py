@@ -83,7 +83,7 @@ def nothing_is_drawn_or_charged_twice(folder: Path) -> None:
 
     from .small import QUICK, source
 
-    door = Door(source(), BUDGET, log=log, noise=Counting())
+    door = Door(source(), BUDGET, journal=log, noise=Counting())
     outcome = mechanism("aim", rounds=6, adaptive=False).run(door, WORKLOAD, estimator=QUICK)
     log.finish()
     after = ledger.state().run(name)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from understudy.errors import UserError
-from understudy.ledger import Dataset, Ledger, RunLog, checking
+from understudy.ledger import Dataset, Ledger, RunJournal, checking
 from understudy.ledger import ledger as ledger_module
 from understudy.ledger.store import Book
 from understudy.privacy import Door, Request
@@ -25,9 +25,9 @@ from . import checks
 
 def debit_after_read(patch: pytest.MonkeyPatch) -> None:
     """The budget is reserved with the first answer, after the table was read."""
-    begin, commit = Ledger.begin, RunLog.commit
+    begin, commit = Ledger.begin, RunJournal.commit
 
-    class Later(RunLog):
+    class Later(RunJournal):
         def __init__(self, ledger: Ledger, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
             self._begin = lambda: begin(ledger, *arguments, **options)
             self._charged, self._pending, self._place, self._past, self._table = Fraction(0), [], 0, (), None
@@ -49,9 +49,9 @@ def killed_runs_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def stopped_runs_are_refunded(patch: pytest.MonkeyPatch) -> None:
     """A run that fails gives everything back."""
-    add = RunLog._add
+    add = RunJournal._add
     patch.setattr(
-        RunLog,
+        RunJournal,
         "_add",
         lambda self, book, kind, **rest: add(
             self, book, kind, **({**rest, "rho": Fraction(0)} if kind == "stopped" else rest)
@@ -61,21 +61,21 @@ def stopped_runs_are_refunded(patch: pytest.MonkeyPatch) -> None:
 
 def answers_leave_first(patch: pytest.MonkeyPatch) -> None:
     """An answer is written down when the next one comes."""
-    commit, waiting = RunLog.commit, []
+    commit, waiting = RunJournal.commit, []
 
-    def later(self: RunLog, request: Request, outcome: Counts) -> None:
+    def later(self: RunJournal, request: Request, outcome: Counts) -> None:
         for earlier in waiting:
             commit(self, *earlier)
         waiting[:] = [(request, outcome)]
 
-    patch.setattr(RunLog, "commit", later)
+    patch.setattr(RunJournal, "commit", later)
 
 
 def resume_forgets(patch: pytest.MonkeyPatch) -> None:
     """A resumed run draws fresh noise for what was answered before."""
     resume = Ledger.resume
 
-    def forgetting(self: Ledger, *arguments: Any, **options: Any) -> RunLog:
+    def forgetting(self: Ledger, *arguments: Any, **options: Any) -> RunJournal:
         log = resume(self, *arguments, **options)
         log._past, log._charged = (), Fraction(0)
         return log
@@ -86,64 +86,64 @@ def resume_forgets(patch: pytest.MonkeyPatch) -> None:
 def recalled_for_free(patch: pytest.MonkeyPatch) -> None:
     """A resumed run does not count what it was answered before, and goes on as if its budget were whole."""
 
-    def free(self: Door, request: Request, size: int, below: int | None = None) -> Counts | None:
-        return self._log.recall(request)
+    def free(self: Door, question: object, request: Request) -> Counts | None:
+        return self._journal.recall(request)
 
     patch.setattr(Door, "_recalled", free)
 
 
 def charges_skipped_on_resume(patch: pytest.MonkeyPatch) -> None:
     """A resumed run writes no charges for the answers that it draws."""
-    commit = RunLog.commit
+    commit = RunJournal.commit
 
-    def skipping(self: RunLog, request: Request, outcome: Counts) -> None:
+    def skipping(self: RunJournal, request: Request, outcome: Counts) -> None:
         if not self._past:
             commit(self, request, outcome)
 
-    patch.setattr(RunLog, "commit", skipping)
+    patch.setattr(RunJournal, "commit", skipping)
 
 
 def any_token_will_do(patch: pytest.MonkeyPatch) -> None:
     """Whoever has resumed a run before may go on with it too."""
-    patch.setattr(RunLog, "require_mine", lambda self, book: None)
+    patch.setattr(RunJournal, "require_mine", lambda self, book: None)
 
 
 def any_question_will_do(patch: pytest.MonkeyPatch) -> None:
     """A resumed run gets the next answer on record, whatever it asks."""
-    following = RunLog._next
+    following = RunJournal._next
 
-    def careless(self: RunLog, kind: Any, purpose: str, request: str) -> bytes | None:
+    def careless(self: RunJournal, kind: Any, purpose: str, request: str) -> bytes | None:
         if self.replaying:
             past = list(self._past)
             past[self._place] = replace(past[self._place], kind=kind, request=request)
             self._past = tuple(past)
         return following(self, kind, purpose, request)
 
-    patch.setattr(RunLog, "_next", careless)
+    patch.setattr(RunJournal, "_next", careless)
 
 
 def writes_may_fail(patch: pytest.MonkeyPatch) -> None:
     """A ledger that cannot be written does not end the run."""
-    commit, note = RunLog.commit, RunLog.note
+    commit, note = RunJournal.commit, RunJournal.note
 
-    def lenient(self: RunLog, request: Request, outcome: Counts) -> None:
+    def lenient(self: RunJournal, request: Request, outcome: Counts) -> None:
         with suppress(UserError):
             commit(self, request, outcome)
 
-    def noted(self: RunLog, name: str, make: Callable[[], bytes], *, large: bool = False) -> bytes | None:
+    def noted(self: RunJournal, name: str, make: Callable[[], bytes], *, large: bool = False) -> bytes | None:
         with suppress(UserError):
             return note(self, name, make, large=large)
         return make()
 
-    patch.setattr(RunLog, "commit", lenient)
-    patch.setattr(RunLog, "note", noted)
+    patch.setattr(RunJournal, "commit", lenient)
+    patch.setattr(RunJournal, "note", noted)
 
 
 def checked_before_the_transaction(patch: pytest.MonkeyPatch) -> None:
     """What is left is looked up first, and reserved later."""
     begin = Ledger.begin
 
-    def early(self: Ledger, dataset: str, budget: Any, settings: Any, **options: Any) -> RunLog:
+    def early(self: Ledger, dataset: str, budget: Any, settings: Any, **options: Any) -> RunJournal:
         ledger_module._require_left(self.state().dataset(dataset), budget.rho)
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(ledger_module, "_require_left", lambda dataset, wanted: None)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.ledger import Ledger, RunLog
+from understudy.ledger import Ledger, RunJournal
 from understudy.mechanism import MECHANISMS, Event, Measured, Outcome, Selected, mechanism
 from understudy.model import fit
 from understudy.privacy import Budget, Door
@@ -56,9 +56,9 @@ def stopping_after(answers: int) -> Callable[[Event], None]:
     return listen
 
 
-def play(log: RunLog, on_event: Callable[[Event], None] | None = None, *, data: Any = None, **options: Any) -> Outcome:
+def play(log: RunJournal, on_event: Callable[[Event], None] | None = None, *, data: Any = None, **options: Any) -> Outcome:
     """Run AIM through a door that writes to ``log``: as many rounds as are asked for, unless it is to adapt to the noise."""
-    door = Door(source() if data is None else data, BUDGET, log=log)
+    door = Door(source() if data is None else data, BUDGET, journal=log)
     name, asked = options.pop("name", "aim"), {"rounds": 6, "adaptive": False, **options}
     how = mechanism(name, **{option: value for option, value in asked.items() if option in MECHANISMS[name].takes})
     return how.run(door, WORKLOAD, on_event=on_event, estimator=QUICK)

@@ -67,16 +67,16 @@ def test_an_end_in_the_middle_of_settling_says_what_the_ledger_says(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal finds the run saved and settled, or saved and not settled yet."""
-    from understudy.ledger import RunLog
+    from understudy.ledger import RunJournal
 
-    ledger, finish = fresh(tmp_path), RunLog.finish
+    ledger, finish = fresh(tmp_path), RunJournal.finish
 
-    def interrupted(self: RunLog) -> None:
+    def interrupted(self: RunJournal) -> None:
         if when == "after":
             finish(self)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RunLog, "finish", interrupted)
+    monkeypatch.setattr(RunJournal, "finish", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught, spending() as run:
         run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=False)
     (kept,) = ledger.state().runs

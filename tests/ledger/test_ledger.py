@@ -152,7 +152,7 @@ def test_a_run_that_began_by_measuring_twice_can_be_resumed(
 ) -> None:
     """Its rounds begin one fit later: what is let go, and what bounds rest on after all, is counted from there."""
     attributes = len(SCHEMA.domain)
-    monkeypatch.setattr(aim, "_drowned", lambda session, *_: len(session.measurements) < 2 * attributes)
+    monkeypatch.setattr(aim, "_too_noisy", lambda run, *_: len(run.measurements) < 2 * attributes)
     ledger = fresh(tmp_path)
     log = ledger.begin("people", BUDGET, FACTS)
     with pytest.raises(Stop):
@@ -197,7 +197,7 @@ def test_time_that_was_used_counts_when_a_run_goes_on(tmp_path: Path) -> None:
     ledger = fresh(tmp_path)
 
     def run(log, clock, listen=None):  # type: ignore[no-untyped-def]
-        door = Door(source(), BUDGET, log=log)
+        door = Door(source(), BUDGET, journal=log)
         how = mechanism("aim", rounds=20, time_limit=100.0)
         return how.run(door, WORKLOAD, estimator=QUICK, clock=clock, on_event=listen)
 

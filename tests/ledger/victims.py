@@ -12,7 +12,7 @@ from typing import Any
 from understudy import Output, Release, synthesize
 from understudy.errors import BudgetExceeded
 from understudy.ledger import Ledger
-from understudy.mechanism import session
+from understudy.mechanism import running
 from understudy.privacy import Budget, SecureNoise
 
 from .small import SCHEMA
@@ -53,7 +53,7 @@ def _mark_draws(marks: Any) -> None:
 
 
 def _mark_answers(marks: Any) -> None:
-    measure, select, check = session.Session.measure, session.Session.select, session.Session.check
+    measure, select, check = running.Run.measure, running.Run.select, running.Run.distances
 
     def measured(self: Any, *arguments: Any, **options: Any) -> Any:
         found = measure(self, *arguments, **options)
@@ -70,19 +70,19 @@ def _mark_answers(marks: Any) -> None:
         marks.write(json.dumps(["saw", sha256(found.values.astype("<i8").tobytes()).hexdigest()]) + "\n")
         return found
 
-    session.Session.measure = measured  # type: ignore[method-assign]
-    session.Session.check = checked  # type: ignore[method-assign]
-    session.Session.select = selected  # type: ignore[method-assign]
+    running.Run.measure = measured  # type: ignore[method-assign]
+    running.Run.distances = checked  # type: ignore[method-assign]
+    running.Run.select = selected  # type: ignore[method-assign]
 
 
 def _slow_fits() -> None:
-    fit = session.fit
+    fit = running.fit
 
     def slow(*arguments: Any, **options: Any) -> Any:
         time.sleep(PAUSE)
         return fit(*arguments, **{**options, "max_iterations": 10})
 
-    session.fit = slow  # type: ignore[attr-defined]
+    running.fit = slow  # type: ignore[attr-defined]
 
 
 def race(path: str, turns: int, barrier: Barrier, result: str) -> None:

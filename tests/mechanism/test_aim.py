@@ -22,11 +22,11 @@ from understudy.mechanism import (
     Selected,
     mechanism,
 )
-from understudy.mechanism.candidates import allowed, judged
+from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
-from understudy.mechanism.session import LATEST
+from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
-from understudy.privacy import Door, Unit
+from understudy.privacy import UNITS, Choice, Door, Marginal, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -111,11 +111,11 @@ def test_the_score_is_line_13(make_door: MakeDoor) -> None:
     model = mechanism("independent").run(make_door(), TWO_WAY).model
     assert model is not None
     workload = Workload.of(SMALL, [(["a", "b"], 2), (["b", "c"], 1)])
-    aim, mwem = (judged(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem"))
+    aim, mwem = (as_candidates(model, [("a", "b"), ("b",)], workload, AimConfig(criterion=c), 5.0) for c in ("aim", "mwem"))
     assert [c.weight for c in aim] == [2 * 2 + 1 * 1, 2 + 1]
     assert aim[0].penalty == pytest.approx(sqrt(2 / pi) * 5.0 * 6)
     assert [(c.weight, c.penalty) for c in mwem] == [(1, 6), (1, 3)]
-    laplace = judged(model, [("a",)], workload, AimConfig(noise="laplace"), 5.0)
+    laplace = as_candidates(model, [("a",)], workload, AimConfig(noise="laplace"), 5.0)
     assert laplace[0].penalty == pytest.approx(5.0 * 2)
 
 
@@ -215,7 +215,7 @@ def test_snapshots_are_kept_where_bounds_may_rest_on_them(make_door: MakeDoor) -
     assert LATEST <= len(kept) < len(outcome.rounds) == 20
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     "option",
     [
@@ -230,7 +230,7 @@ def test_snapshots_are_kept_where_bounds_may_rest_on_them(make_door: MakeDoor) -
 def test_every_ablation_runs(make_door: MakeDoor, unit: Unit, option: dict[str, object]) -> None:
     outcome = mechanism("aim", **option).run(make_door(unit=unit, rho=1), TWO_WAY, zeros=[ZERO])
     assert outcome.rounds
-    assert outcome.unit is unit
+    assert outcome.unit == unit
     if option.get("noise") == "laplace":
         assert {m.noise for m in outcome.measurements} == {"laplace"}
     if option.get("adaptive") is False:
@@ -308,28 +308,25 @@ class Replay:
         self.filter = Door(_NoSource(door.domain), _budget(door)).filter  # type: ignore[arg-type]
         self._measurements = iter(outcome.measurements)
         self._selections = iter([r.selection for r in outcome.rounds])
-        self._check = outcome.check
+        self._distances = outcome.distances
 
     def timed(self, clock):  # type: ignore[no-untyped-def]
         return clock
 
-    def measure(self, clique, *, sigma, noise="gaussian"):  # type: ignore[no-untyped-def]
-        found = next(self._measurements)
-        assert (found.clique, found.scale, found.noise) == (clique, sigma, noise)
+    def ask(self, question):  # type: ignore[no-untyped-def]
+        match question:
+            case Marginal():
+                found = next(self._measurements)
+                assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
+            case Choice():
+                found = next(self._selections)
+                assert found.epsilon == question.epsilon
+                assert len(found.weights) == len(question.candidates)
+            case _:
+                found = self._distances
+                assert (found.cliques, found.sigma) == (question.reads, question.sigma)
         self.filter.charge(found.rho, "replayed")
         return found
-
-    def select(self, candidates, *, epsilon):  # type: ignore[no-untyped-def]
-        found = next(self._selections)
-        assert found.epsilon == epsilon
-        assert len(found.weights) == len(candidates)
-        self.filter.charge(found.rho, "replayed")
-        return found
-
-    def check(self, estimates, *, sigma):  # type: ignore[no-untyped-def]
-        assert (self._check.cliques, self._check.sigma) == (tuple(e.clique for e in estimates), sigma)
-        self.filter.charge(self._check.rho, "replayed")
-        return self._check
 
 
 class _NoSource:

@@ -13,7 +13,7 @@ from understudy.domain import Domain
 from understudy.errors import BudgetError
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.model import fit
-from understudy.privacy import Unit
+from understudy.privacy import UNITS, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -45,7 +45,7 @@ options = st.fixed_dictionaries(
     name=st.sampled_from(sorted(MECHANISMS)),
     options=options,
     rho=st.fractions(min_value=Fraction(1, 10**4), max_value=50),
-    unit=st.sampled_from(list(Unit)),
+    unit=st.sampled_from(UNITS),
     rows=st.sampled_from([0, 1, 50, 500]),
     seed=st.integers(0, 3),
 )
@@ -67,7 +67,7 @@ def test_the_whole_budget_and_never_more(
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
     measured = sum((m.rho for m in outcome.measurements), Fraction(0))
     chosen = sum((r.selection.rho for r in outcome.rounds), Fraction(0))
-    assert measured + chosen + (outcome.check.rho if outcome.check else 0) == outcome.spent
+    assert measured + chosen + (outcome.distances.rho if outcome.distances else 0) == outcome.spent
     assert outcome.rho == rho
     assert len(outcome.rounds) <= outcome.most_rounds or not outcome.rounds
     if outcome.model is not None:
@@ -81,25 +81,25 @@ def test_the_whole_budget_and_never_more(
 def test_the_check_comes_last_and_costs_its_share(make_door: MakeDoor, name: str) -> None:
     door, workload = make_door(rho=2), Workload.all_kway(SMALL, 2)
     outcome = mechanism(name, check=0.25).run(door, workload, estimator=QUICK)
-    assert outcome.check is not None
-    assert set(outcome.check.cliques) == set(workload.closure)
-    assert door.filter.charges[-1].rho == outcome.check.rho
-    assert float(outcome.check.rho) == pytest.approx(0.5)
-    assert mechanism(name, check=0).run(make_door(), workload, estimator=QUICK).check is None
+    assert outcome.distances is not None
+    assert set(outcome.distances.cliques) == set(workload.closure)
+    assert door.filter.charges[-1].rho == outcome.distances.rho
+    assert float(outcome.distances.rho) == pytest.approx(0.5)
+    assert mechanism(name, check=0).run(make_door(), workload, estimator=QUICK).distances is None
 
 
 def test_the_largest_marginals_are_not_checked_where_all_would_take_too_much(make_door: MakeDoor) -> None:
     domain = Domain.of({"a": 10, "b": 10, "c": 10, "d": 10})
     workload = Workload.all_kway(domain, 3)
     outcome = mechanism("aim", max_size=8 * 500).run(make_door(domain=domain), workload, estimator=QUICK)
-    assert outcome.check is not None
-    lengths = sorted(len(r) for r in outcome.check.cliques)
+    assert outcome.distances is not None
+    lengths = sorted(len(r) for r in outcome.distances.cliques)
     assert lengths == [1] * 4 + [2] * 6 + [3]  # 4 × 500 ≥ 4 × 10 + 6 × 100 + 1000
 
 
 def test_a_door_partly_spent_leaves_the_rest(make_door: MakeDoor) -> None:
     door = make_door(rho=1)
-    door.measure(("a",), sigma=1.0)
+    door.measure(("a",), scale=1.0)
     outcome = mechanism("aim").run(door, Workload.all_kway(SMALL, 2))
     assert outcome.rho == Fraction(1, 2)
     assert Fraction(1) * (1 - LAST_UNIT) <= door.filter.spent <= 1
@@ -108,7 +108,7 @@ def test_a_door_partly_spent_leaves_the_rest(make_door: MakeDoor) -> None:
 
 def test_a_door_without_budget_is_refused(make_door: MakeDoor) -> None:
     door = make_door(rho=Fraction(1, 2))
-    door.measure(("a",), sigma=1.0)
+    door.measure(("a",), scale=1.0)
     with pytest.raises(BudgetError, match="Nothing is left"):
         mechanism("aim").run(door, Workload.all_kway(SMALL, 2))
 

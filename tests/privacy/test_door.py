@@ -24,6 +24,7 @@ from understudy.errors import (
     WorkloadError,
 )
 from understudy.privacy import (
+    UNITS,
     Budget,
     Candidate,
     Door,
@@ -58,12 +59,12 @@ def opened(rho: float = 1e9, **options: Any) -> tuple[Door, TableSource]:
 # Refusals come before reads.
 
 TOO_MUCH: list[Callable[[Door], object]] = [
-    lambda d: d.measure(("age",), sigma=0.9),
-    lambda d: d.measure(("age", "sex"), sigma=0.9, noise="laplace"),
-    lambda d: d.measure(("age",), sigma=1e-300),
+    lambda d: d.measure(("age",), scale=0.9),
+    lambda d: d.measure(("age", "sex"), scale=0.9, noise="laplace"),
+    lambda d: d.measure(("age",), scale=1e-300),
     lambda d: d.select([candidate("age")], epsilon=2.01),
     lambda d: d.select([candidate("age"), candidate("sex")], epsilon=1e200),
-    lambda d: d.check([candidate("age"), candidate("sex")], sigma=1.4),
+    lambda d: d.distances([candidate("age"), candidate("sex")], sigma=1.4),
 ]
 
 
@@ -82,7 +83,7 @@ def test_over_budget_is_refused_and_the_source_never_touched(ask: Callable[[Door
 def test_the_forbidden_source_has_teeth() -> None:
     closed = Door(ForbiddenSource(DOMAIN), Budget.of(rho=0.5))
     with pytest.raises(AssertionError, match="the source was read"):
-        closed.measure(("age",), sigma=1.0)
+        closed.measure(("age",), scale=1.0)
     assert closed.filter.remaining == 0, "what was accepted stays spent, even if the source fails"
 
 
@@ -91,20 +92,20 @@ def test_the_forbidden_source_has_teeth() -> None:
 def test_a_budget_runs_out_at_its_end_exactly() -> None:
     opened_door, source = opened(rho=0.5)
     for _ in range(4):
-        opened_door.measure(("age",), sigma=2.0)
+        opened_door.measure(("age",), scale=2.0)
     reads = list(source.calls)
     with pytest.raises(BudgetExceeded):
-        opened_door.measure(("sex",), sigma=1e100)
+        opened_door.measure(("sex",), scale=1e100)
     assert source.calls == reads
     assert opened_door.filter.remaining == 0
 
 
 WRONG: list[tuple[Callable[[Door], object], type[UserError], str]] = [
-    (lambda d: d.measure(("aeg",), sigma=1.0), SchemaError, 'Did you mean "age"'),
-    (lambda d: d.measure(("age",), sigma=0.0), BudgetError, "sigma must be above 0"),
-    (lambda d: d.measure(("age",), sigma=float("nan")), BudgetError, "finite"),
-    (lambda d: d.measure(("age",), sigma=1.0, noise="gausian"), BudgetError, 'Did you mean "gaussian"'),  # type: ignore[arg-type]
-    (lambda d: d.measure(("age",), sigma=1e200), BudgetError, "cannot be drawn"),
+    (lambda d: d.measure(("aeg",), scale=1.0), SchemaError, 'Did you mean "age"'),
+    (lambda d: d.measure(("age",), scale=0.0), BudgetError, "scale of the noise must be above 0"),
+    (lambda d: d.measure(("age",), scale=float("nan")), BudgetError, "finite"),
+    (lambda d: d.measure(("age",), scale=1.0, noise="gausian"), BudgetError, 'Did you mean "gaussian"'),  # type: ignore[arg-type]
+    (lambda d: d.measure(("age",), scale=1e200), BudgetError, "cannot be drawn"),
     (lambda d: d.select([candidate("age")], epsilon=1e-200), BudgetError, "cannot be drawn"),
     (lambda d: d.select([], epsilon=1.0), WorkloadError, "nothing to choose from"),
     (lambda d: d.select([candidate("age", weight=0.0)], epsilon=1.0), WorkloadError, "weight above 0"),
@@ -126,10 +127,10 @@ WRONG: list[tuple[Callable[[Door], object], type[UserError], str]] = [
         WorkloadError,
         "estimate",
     ),
-    (lambda d: d.check([], sigma=1.0), WorkloadError, "nothing to check"),
-    (lambda d: d.check([candidate("age")], sigma=-1.0), BudgetError, "sigma must be above 0"),
-    (lambda d: d.check([Candidate(("age",), 1.0, 0.0, np.zeros(5))], sigma=1.0), WorkloadError, "shape"),
-    (lambda d: d.check([Candidate(("sex", "age"), 1.0, 0.0, np.zeros((2, 4)))], sigma=1.0), WorkloadError, "order"),
+    (lambda d: d.distances([], sigma=1.0), WorkloadError, "nothing to compare"),
+    (lambda d: d.distances([candidate("age")], sigma=-1.0), BudgetError, "sigma must be above 0"),
+    (lambda d: d.distances([Candidate(("age",), 1.0, 0.0, np.zeros(5))], sigma=1.0), WorkloadError, "shape"),
+    (lambda d: d.distances([Candidate(("sex", "age"), 1.0, 0.0, np.zeros((2, 4)))], sigma=1.0), WorkloadError, "order"),
 ]
 
 
@@ -151,11 +152,11 @@ def test_noise_that_would_cost_more_than_was_charged_is_never_drawn(monkeypatch:
     source = ForbiddenSource(DOMAIN)
     closed = Door(source, Budget.of(rho=100))
     with pytest.raises(InternalError, match="Nothing was read"):
-        closed.measure(("age",), sigma=1.0)
+        closed.measure(("age",), scale=1.0)
     with pytest.raises(InternalError, match="Nothing was read"):
         closed.select([candidate("age")], epsilon=2.0)
     with pytest.raises(InternalError, match="Nothing was read"):
-        closed.check([candidate("age")], sigma=1.0)
+        closed.distances([candidate("age")], sigma=1.0)
     assert (source.reads, closed.filter.charges) == (0, ())
 
 
@@ -166,8 +167,8 @@ def test_the_first_accepted_read_counts_all_that_is_expected_in_one_pass() -> No
     expect: list[Clique] = [("age",), ("sex",), ("age", "town")]
     opened_door, source = opened(expect=expect)
     assert source.calls == []
-    opened_door.measure(("sex",), sigma=1.0)
-    opened_door.measure(("age", "town"), sigma=1.0)
+    opened_door.measure(("sex",), scale=1.0)
+    opened_door.measure(("age", "town"), scale=1.0)
     opened_door.select([candidate("age"), candidate("sex")], epsilon=1.0)
     assert len(source.calls) == 1
     assert sorted(source.calls[0]) == sorted(expect)
@@ -180,7 +181,7 @@ def test_the_first_accepted_read_counts_all_that_is_expected_in_one_pass() -> No
 @pytest.mark.parametrize("clique", [(), ("town",), ("sex", "age"), ("age", "sex", "town")])
 def test_values_are_the_counts_in_their_shape(clique: Clique, noise: Any) -> None:
     opened_door, source = opened(rho=1e9)
-    measurement = opened_door.measure(clique, sigma=QUIET, noise=noise)
+    measurement = opened_door.measure(clique, scale=QUIET, noise=noise)
     (exact,) = source.count([DOMAIN.clique(clique)])
     assert measurement.clique == DOMAIN.clique(clique)
     assert measurement.values.dtype == np.int64
@@ -194,8 +195,8 @@ def test_a_long_marginal_is_drawn_in_threads_and_in_order() -> None:
     source = ConstantSource(Domain.of({"a": 500, "b": 99}), 0)
     source.count = lambda cliques: [np.arange(49_500).reshape(500, 99)]  # type: ignore[method-assign]
     wide = Door(source, Budget.of(rho=1e9))
-    assert np.array_equal(wide.measure(("a", "b"), sigma=QUIET).values, np.arange(49_500).reshape(500, 99))
-    noise = wide.measure(("a", "b"), sigma=100.0).values.reshape(-1) - np.arange(49_500)
+    assert np.array_equal(wide.measure(("a", "b"), scale=QUIET).values, np.arange(49_500).reshape(500, 99))
+    noise = wide.measure(("a", "b"), scale=100.0).values.reshape(-1) - np.arange(49_500)
     assert len({noise[i : i + 99].tobytes() for i in range(0, 49_500, 99)}) == 500, "no two stretches share noise"
 
 
@@ -214,7 +215,7 @@ def test_a_source_that_breaks_its_contract_is_found_out(broken: str) -> None:
 
     opened_door = Door(Broken(DOMAIN, ROWS), Budget.of(rho=1))
     with pytest.raises(InternalError):
-        opened_door.measure(("age", "sex"), sigma=10.0)
+        opened_door.measure(("age", "sex"), scale=10.0)
 
 
 # Integers from the count to the noise.
@@ -224,7 +225,7 @@ LARGE = [2**24 + 1, 2**31 + 7, 2**53 + 1, 2**62 + 1]
 
 def carried(noise: Noise, count: int) -> bool:
     source = ConstantSource(Domain.of({"a": 3}), count)
-    values = Door(source, Budget.of(rho=1e9), noise=noise).measure(("a",), sigma=QUIET).values
+    values = Door(source, Budget.of(rho=1e9), noise=noise).measure(("a",), scale=QUIET).values
     return bool((values == count).all())
 
 
@@ -290,18 +291,18 @@ def test_nothing_public_shows_a_count() -> None:
     """
     canary = 987_654_321
     opened_door = Door(ConstantSource(DOMAIN, canary), Budget.of(rho=1e-9), expect=[("age",)])
-    measurement = opened_door.measure(("age",), sigma=1e8)
+    measurement = opened_door.measure(("age",), scale=1e8)
     selection = opened_door.select([candidate("age"), candidate("sex")], epsilon=1e-5)
-    check = opened_door.check([candidate("age")], sigma=1e8)
+    distances = opened_door.distances([candidate("age")], sigma=1e8)
     with pytest.raises(BudgetExceeded) as refused:
-        opened_door.measure(("age",), sigma=1.0)
+        opened_door.measure(("age",), scale=1.0)
     public = [getattr(opened_door, name) for name in dir(opened_door) if not name.startswith("_")]
     texts = [
-        repr(x) for x in (opened_door, measurement, selection, check, *public, opened_door.filter.charges, refused.value)
+        repr(x) for x in (opened_door, measurement, selection, distances, *public, opened_door.filter.charges, refused.value)
     ]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
-    assert names == {"domain", "unit", "private", "filter", "log", "timed", "measure", "select", "check"}
+    assert names == {"domain", "unit", "private", "filter", "journal", "timed", "ask", "measure", "select", "distances"}
     assert not hasattr(opened_door, "__dict__")
 
 
@@ -319,7 +320,7 @@ def test_a_door_cannot_be_copied_or_pickled() -> None:
 )
 def test_only_the_secure_generator_makes_private_answers(noise: Noise | None, private: bool) -> None:
     opened_door, _ = opened(noise=noise)
-    measurement = opened_door.measure(("age",), sigma=1.0)
+    measurement = opened_door.measure(("age",), scale=1.0)
     selection = opened_door.select([candidate("age")], epsilon=1.0)
     assert (opened_door.private, measurement.private, selection.private) == (private,) * 3
     assert ("NOT PRIVATE" in repr(opened_door)) is not private
@@ -332,11 +333,11 @@ def test_research_noise_says_so_itself() -> None:
 
 @pytest.mark.promise(8)
 @pytest.mark.promise(17)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
     opened_door, _ = opened(unit=unit)
-    first = opened_door.measure(("age",), sigma=3.0)
-    second = opened_door.measure(("age",), sigma=3.0, noise="laplace")
+    first = opened_door.measure(("age",), scale=3.0)
+    second = opened_door.measure(("age",), scale=3.0, noise="laplace")
     chosen = opened_door.select([candidate("age"), candidate("sex", weight=4.0)], epsilon=0.25)
     assert first.rho == Fraction(unit.l2_squared, 18)
     assert second.rho == Fraction(unit.l1**2, 18)
@@ -349,11 +350,11 @@ def test_what_is_charged_is_what_is_stated(unit: Unit) -> None:
 
 
 @pytest.mark.promise(8)
-@pytest.mark.parametrize("unit", Unit)
-def test_a_check_is_charged_for_every_distance(unit: Unit) -> None:
+@pytest.mark.parametrize("unit", UNITS)
+def test_distances_are_charged_one_by_one(unit: Unit) -> None:
     """One record moves every distance by ``unit.score``: as a vector they move by its square times their number."""
     opened_door, _ = opened(unit=unit)
-    made = opened_door.check([candidate("age"), candidate("sex"), candidate("age", "town")], sigma=3.0)
+    made = opened_door.distances([candidate("age"), candidate("sex"), candidate("age", "town")], sigma=3.0)
     assert made.rho == Fraction(3 * unit.score**2, 18)
     assert [c.rho for c in opened_door.filter.charges] == [made.rho]
     assert opened_door.filter.charges[0].purpose == "check 3 marginals, gaussian noise of scale 3"
@@ -361,10 +362,10 @@ def test_a_check_is_charged_for_every_distance(unit: Unit) -> None:
     assert made.private
 
 
-def test_a_check_is_the_distance_to_the_rounded_estimate() -> None:
+def test_a_distance_is_to_the_rounded_estimate() -> None:
     opened_door, _ = opened()
     age = np.array([1.4, 0.6, 2.0, 0.0])  # rounded: 1, 1, 2, 0; the counts are 1, 1, 0, 3
-    made = opened_door.check([Candidate(("age",), 0.0, 5.0, age), candidate("sex")], sigma=QUIET)
+    made = opened_door.distances([Candidate(("age",), 0.0, 5.0, age), candidate("sex")], sigma=QUIET)
     assert made.values.tolist() == [5, 5]
     assert not made.values.flags.writeable
 
@@ -401,8 +402,8 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use(opened_door: Door) -> None:
-    opened_door.measure(("age",), sigma=3.0)
-    opened_door.measure(("age", "sex"), sigma=3.0, noise="laplace")
+    opened_door.measure(("age",), scale=3.0)
+    opened_door.measure(("age", "sex"), scale=3.0, noise="laplace")
     opened_door.select([candidate("age"), candidate("sex")], epsilon=1.0)
 
 
@@ -443,7 +444,7 @@ def test_a_forked_door_refuses_to_spend_the_same_budget_again() -> None:
     child = os.fork()
     if child == 0:
         try:
-            opened_door.measure(("age",), sigma=1.0)
+            opened_door.measure(("age",), scale=1.0)
         except BudgetError as error:
             os._exit(0 if "another process" in str(error) else 1)
         os._exit(2)

@@ -14,9 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from understudy.domain import Domain
 from understudy.errors import BudgetError, BudgetExceeded, InternalError
 from understudy.privacy import (
+    UNITS,
     Charge,
+    Door,
     Filter,
     Unit,
     epsilon_for,
@@ -27,7 +30,9 @@ from understudy.privacy import (
     sigma_for,
 )
 
-units = st.sampled_from(Unit)
+from .fakes import TableSource
+
+units = st.sampled_from(UNITS)
 rhos = st.builds(Fraction, st.integers(1, 10**12), st.integers(1, 10**12))
 tiny = st.builds(lambda n, k: Fraction(n, 10**k), st.integers(1, 10**6), st.integers(0, 300))
 
@@ -196,3 +201,29 @@ def test_repr_shows_the_state() -> None:
     budget = Filter(Fraction(1, 2))
     budget.charge(Fraction(1, 8), "test")
     assert repr(budget) == "Filter(spent 0.125 of rho = 0.5 in 1 charges)"
+
+
+@pytest.mark.promise(8)
+@pytest.mark.promise(9)
+def test_two_doors_with_one_filter_cannot_overspend_together() -> None:
+    """Threads ask two doors at once for more than there is: just so much is accepted, and nothing else is read."""
+    domain = Domain.of({"a": 2})
+    shared, sources = Filter(Fraction(1, 2)), [TableSource(domain, [(0,)]), TableSource(domain, [(1,)])]
+    doors = [Door(source, shared) for source in sources]
+    assert all(door.filter is shared for door in doors)
+
+    def ask(number: int) -> bool:
+        try:
+            doors[number % 2].measure(("a",), scale=3.0)
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        accepted = sum(pool.map(ask, range(40)))
+    assert accepted == 9, "each costs 1/18"
+    assert shared.remaining == 0
+    reads = [list(source.calls) for source in sources]
+    with pytest.raises(BudgetExceeded):
+        doors[0].measure(("a",), scale=1e6)
+    assert [source.calls for source in sources] == reads

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.domain import Domain
-from understudy.privacy import Budget, Candidate, Door, Unit, epsilon_for, scoring, sigma_for
+from understudy.privacy import UNITS, Budget, Candidate, Door, Unit, epsilon_for, scoring, sigma_for
 from understudy.privacy.noise import Counts
 from understudy.privacy.scoring import TOP_DISTANCE, TOP_WEIGHT, distance, integer_weights, rounded, scores
 
@@ -38,7 +38,7 @@ def rows_of(domain: Domain) -> st.SearchStrategy[tuple[int, ...]]:
 def neighbours(draw: st.DrawFn, domain: Domain, unit: Unit) -> tuple[Rows, Rows]:
     """Two tables of which one is the other with a record added, or replaced; in either order."""
     table = draw(st.lists(rows_of(domain), max_size=12))
-    if unit is Unit.ADD_REMOVE:
+    if unit == Unit.ADD_REMOVE:
         other = [*table, draw(rows_of(domain))]
     else:
         table = [*table, draw(rows_of(domain))]
@@ -71,7 +71,7 @@ def candidate_lists(draw: st.DrawFn, domain: Domain) -> list[Candidate]:
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Unit, Domain, Rows, Rows, list[Candidate]]:
-    unit, domain = draw(st.sampled_from(Unit)), draw(domains())
+    unit, domain = draw(st.sampled_from(UNITS)), draw(domains())
     return unit, domain, *draw(neighbours(domain, unit)), draw(candidate_lists(domain))
 
 
@@ -97,15 +97,15 @@ def test_no_score_moves_by_more_than_its_declared_sensitivity(case: Any) -> None
 
 
 @pytest.mark.promise(3)
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_the_declared_sensitivity_is_reached(unit: Unit) -> None:
     """The bound is tight, so a smaller declaration would fail the test above; and scores move both ways at
     once.
     """
     domain = Domain.of({"a": 2, "b": 2})
     table: Rows = [(0, 0)]
-    other: Rows = [(0, 0), (0, 1)] if unit is Unit.ADD_REMOVE else [(1, 1)]
-    low, high = np.array([1.0, 0.0]), np.array([0.0, 1.0]) if unit is Unit.REPLACE else np.array([5.0, 5.0])
+    other: Rows = [(0, 0), (0, 1)] if unit == Unit.ADD_REMOVE else [(1, 1)]
+    low, high = np.array([1.0, 0.0]), np.array([0.0, 1.0]) if unit == Unit.REPLACE else np.array([5.0, 5.0])
     candidates = [Candidate(("a",), 1.0, 0.0, low), Candidate(("a",), 1.0, 0.0, high)]
     a, b = (scores(TableSource(domain, rows).count([("a",)] * 2), candidates) for rows in (table, other))
     assert (b - a).tolist() == [TOP_WEIGHT * unit.score, -TOP_WEIGHT * unit.score]
@@ -202,19 +202,19 @@ def adaptive_run(domain: Domain, rows: Rows, unit: Unit, seed: int) -> tuple[Tab
     source, noise = TableSource(domain, rows), RecordingNoise(seed)
     cliques = [c for n in range(1, len(domain) + 1) for c in combinations(domain.attributes, n)]
     door = Door(source, Budget.of(rho=1), unit=unit, noise=noise, expect=cliques[:2])
-    answers = [door.measure(c, sigma=4.0, noise="laplace").values for c in cliques[: len(domain)]]
+    answers = [door.measure(c, scale=4.0, noise="laplace").values for c in cliques[: len(domain)]]
     for _ in range(3):
         shift = float(sum(a.sum() for a in answers)) / 100
         candidates = [Candidate(c, 1.0 + abs(shift), 1.0, np.full(domain.shape(c), shift)) for c in cliques]
         chosen = door.select(candidates, epsilon=epsilon_for(door.filter.remaining / 10))
         sigma = sigma_for(door.filter.remaining / 2, unit) * (1 + abs(shift) % 1)
-        answers.append(door.measure(chosen.clique, sigma=sigma).values)
+        answers.append(door.measure(chosen.clique, scale=sigma).values)
     return source, noise, door
 
 
 @st.composite
 def replays(draw: st.DrawFn) -> tuple[Unit, Domain, Rows, Rows, int]:
-    unit, domain = draw(st.sampled_from(Unit)), draw(domains())
+    unit, domain = draw(st.sampled_from(UNITS)), draw(domains())
     return unit, domain, *draw(neighbours(domain, unit)), draw(st.integers(0, 5))
 
 

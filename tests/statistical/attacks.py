@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.mechanism import mechanism
 from understudy.model import fit
-from understudy.privacy import Budget, Candidate, Check, Door, Measurement, Noise, Unit, distances_sigma_for, sigma_for
+from understudy.privacy import Budget, Candidate, Distances, Door, Measurement, Noise, Unit, distances_sigma_for, sigma_for
 from understudy.privacy.scoring import distance, scores
 from understudy.workload import Workload
 
@@ -48,7 +48,7 @@ class Table:
 
 def worst_pair(unit: Unit) -> tuple[Table, Table]:
     """Return neighbours that every marginal tells apart as far as the unit allows."""
-    without = REST if unit is Unit.ADD_REMOVE else [*REST, INSTEAD]
+    without = REST if unit == Unit.ADD_REMOVE else [*REST, INSTEAD]
     return Table(without), Table([*REST, ROW])
 
 
@@ -99,7 +99,7 @@ def measuring(unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
 
     def once(table: Table) -> float:
         door = Door(table, Budget.of(rho=rho), unit=unit, noise=noise())
-        return sum(ratio_of(door.measure(("a", "b"), sigma=sigma), unit) for sigma in sigmas)
+        return sum(ratio_of(door.measure(("a", "b"), scale=sigma), unit) for sigma in sigmas)
 
     return guessed(unit, runs, once)
 
@@ -112,12 +112,12 @@ def checking(unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
 
     def once(table: Table) -> float:
         door = Door(table, Budget.of(rho=rho), unit=unit, noise=noise())
-        return sum(ratio_of_check(door.check(estimates, sigma=sigma), estimates, unit) for sigma in sigmas)
+        return sum(ratio_of_distances(door.distances(estimates, sigma=sigma), estimates, unit) for sigma in sigmas)
 
     return guessed(unit, runs, once)
 
 
-def ratio_of_check(made: Check, estimates: Sequence[Candidate], unit: Unit) -> float:
+def ratio_of_distances(made: Distances, estimates: Sequence[Candidate], unit: Unit) -> float:
     """The same for noisy distances."""
     exact = [[distance(c, e.estimate) for c in _exact(e.clique, unit)] for e in estimates]
     without, within = np.array(exact).T
@@ -145,20 +145,17 @@ class Watching(Door):
         super().__init__(table, Budget.of(rho=rho), unit=unit, noise=noise)
         self.ratio = 0.0
 
-    def measure(self, clique, *, sigma, noise="gaussian"):  # type: ignore[no-untyped-def]
-        found = super().measure(clique, sigma=sigma, noise=noise)
-        self.ratio += ratio_of(found, self.unit)
-        return found
-
-    def select(self, candidates, *, epsilon):  # type: ignore[no-untyped-def]
-        found = super().select(candidates, epsilon=epsilon)
-        without, within = (self._log_chance(table, candidates, found.scale) for table in worst_pair(self.unit))
-        self.ratio += float(within[found.index] - without[found.index])
-        return found
-
-    def check(self, estimates, *, sigma):  # type: ignore[no-untyped-def]
-        found = super().check(estimates, sigma=sigma)
-        self.ratio += ratio_of_check(found, estimates, self.unit)
+    def ask(self, question):  # type: ignore[no-untyped-def]
+        found = super().ask(question)
+        match found:
+            case Measurement():
+                self.ratio += ratio_of(found, self.unit)
+            case Distances():
+                self.ratio += ratio_of_distances(found, question.estimates, self.unit)
+            case _:
+                chances = (self._log_chance(table, question.candidates, found.scale) for table in worst_pair(self.unit))
+                without, within = chances
+                self.ratio += float(within[found.index] - without[found.index])
         return found
 
     @staticmethod

@@ -16,7 +16,7 @@ import pytest
 
 from privacy.mutants import HalfScale
 from understudy.mechanism import MECHANISMS
-from understudy.privacy import Noise, ResearchNoise, SecureNoise, Unit, epsilon_of
+from understudy.privacy import UNITS, Noise, ResearchNoise, SecureNoise, Unit, epsilon_of
 
 from .attacks import Guess, MakeNoise, checking, choosing, measuring, running
 from .bounds import ALARM, event_bound, gaussian_bound, gaussian_epsilon, range_bound
@@ -57,37 +57,37 @@ def bound_on(guess: Guess, alarm: float = ALARM) -> float:
     return gaussian_epsilon(gaussian_bound(*guess.errors(), guess.within.size, alarm), DELTA)
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(1600, 4500)
 def test_measurements_cost_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert 0.7 * CLAIM <= bound_on(measuring(unit, RHO, runs, kind()), alarm) <= CLAIM
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(300, 1500)
 def test_half_the_noise_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert bound_on(measuring(unit, RHO, runs, kind(HalfScale)), alarm) > CLAIM
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(1600, 4500)
 def test_checks_cost_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert 0.7 * CLAIM <= bound_on(checking(unit, RHO, runs, kind()), alarm) <= CLAIM
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(300, 1500)
 def test_a_check_with_half_the_noise_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert bound_on(checking(unit, RHO, runs, kind(HalfScale)), alarm) > CLAIM
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(1500, 5000)
 def test_selection_costs_what_is_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert 0.7 * EPSILON <= range_bound(*choosing(unit, EPSILON, runs, kind()), runs, alarm) <= EPSILON
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @both(500, 1500)
 def test_the_monotone_coefficient_exceeds_the_claim(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
     assert range_bound(*choosing(unit, EPSILON, runs, kind(HalfScale)), runs, alarm) > EPSILON
@@ -105,7 +105,7 @@ runs an auditor is less sure.
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_a_whole_run_costs_what_is_claimed(name: str, unit: Unit) -> None:
     assert LEAST.get(name, 0.4) * CLAIM <= bound_on(running(name, unit, RHO, RUNS.get(name, 700), secure())) <= CLAIM

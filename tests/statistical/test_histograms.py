@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from understudy.domain import Domain
 from understudy.mechanism import MECHANISMS, Outcome, mechanism
 from understudy.model import fit
-from understudy.privacy import Budget, Door, Noise, ResearchNoise, Unit, epsilon_of
+from understudy.privacy import UNITS, Budget, Door, Noise, ResearchNoise, Unit, epsilon_of
 from understudy.workload import Workload
 
 from .attacks import Table
@@ -41,7 +41,7 @@ def small_pairs(number: int, unit: Unit, seed: int = 0) -> Iterator[tuple[Rows, 
         new, old = ((int(a), int(b)) for a, b in rng.integers(0, 2, (2, 2)))
         instead = (1 - new[0], new[1])
         yield (
-            (rows, [*rows, new]) if unit is Unit.ADD_REMOVE else ([*rows, instead], [*rows, old if old != instead else new])
+            (rows, [*rows, new]) if unit == Unit.ADD_REMOVE else ([*rows, instead], [*rows, old if old != instead else new])
         )
 
 
@@ -100,13 +100,13 @@ def checked(name: str, unit: Unit, noise: Any, pairs: int, runs: int) -> None:
         assert broken_events(one, two) == 0, (rows, other)
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_no_event_breaks_the_inequality_seeded(unit: Unit) -> None:
     checked("gaussian", unit, seeded, 4, 60)
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_no_event_breaks_the_inequality(name: str, unit: Unit) -> None:
     pairs, runs = (20, 200) if name == "gaussian" else (3, 60)
@@ -128,7 +128,7 @@ class Exact(ResearchNoise):
 
 
 @pytest.mark.parametrize("mutant", [OnlyWhereSomebodyIs, Exact])
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", UNITS)
 def test_what_is_given_away_for_certain_is_found(mutant: type[ResearchNoise], unit: Unit) -> None:
     numbers = count()
     (pair,) = small_pairs(1, unit)

@@ -131,8 +131,8 @@ def test_bounds_that_rest_on_the_check_hold() -> None:
     failed, careless = [], []
     for seed in range(40):
         run = one_run(seed, check=0.33)
-        assert run.outcome.check is not None
-        noisy = dict(zip(run.outcome.check.cliques, run.outcome.check.values, strict=True))
+        assert run.outcome.distances is not None
+        noisy = dict(zip(run.outcome.distances.cliques, run.outcome.distances.values, strict=True))
         for r, b in bounds(run.evidence, confidence=0.9).items():
             if b.checked:
                 failed.append(run.error(r) > b.value)
@@ -217,7 +217,7 @@ def _heavy_and_light(seed: int) -> tuple[Round, Fixed, float]:
     candidates = [Candidate(c, w, 0.0, model.marginals([c])[0]) for c, w in ((("h",), 100.0), (("l",), 1.0))]
     door = Door(source, Budget.of(rho=2000), noise=ResearchNoise(seed))
     selection = door.select(candidates, epsilon=100.0)
-    measurement = door.measure(selection.clique, sigma=1.0)
+    measurement = door.measure(selection.clique, scale=1.0)
     made = Round(
         index=1,
         candidates=(("h",), ("l",)),

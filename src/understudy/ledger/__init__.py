@@ -6,8 +6,8 @@ which is for the table's owner alone.
 
 from understudy.ledger.checking import Verdict, verify
 from understudy.ledger.entries import Entry
+from understudy.ledger.journal import RunJournal
 from understudy.ledger.ledger import Ledger
-from understudy.ledger.runlog import RunLog
 from understudy.ledger.state import Dataset, Run, State
 
-__all__ = ["Dataset", "Entry", "Ledger", "Run", "RunLog", "State", "Verdict", "verify"]
+__all__ = ["Dataset", "Entry", "Ledger", "Run", "RunJournal", "State", "Verdict", "verify"]

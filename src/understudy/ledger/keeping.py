@@ -14,8 +14,8 @@ from typing import Any
 from uuid import uuid4
 
 from understudy.errors import LedgerError, Spent, UnderstudyError
+from understudy.ledger.journal import RunJournal
 from understudy.ledger.ledger import Ledger
-from understudy.ledger.runlog import RunLog
 from understudy.ledger.store import LedgerGone, create
 from understudy.privacy import Budget, Filter
 from understudy.privacy.cost import show
@@ -33,7 +33,7 @@ class Place:
     dataset: str = OWN
     own: bool = False
 
-    def begin(self, budget: Budget, facts: Mapping[str, Any], *, private: bool) -> RunLog | None:
+    def begin(self, budget: Budget, facts: Mapping[str, Any], *, private: bool) -> RunJournal | None:
         """Reserve ``budget`` for a new run."""
         if self.ledger is None or not self.own:
             return None if self.ledger is None else self.ledger.begin(self.dataset, budget, facts, private=private)
@@ -45,7 +45,7 @@ class Place:
                 continue
         raise LedgerError(f"The ledger {self.ledger.path} cannot be made: something takes it away. Nothing was spent.")
 
-    def resume(self, facts: Mapping[str, Any], run: str | None = None) -> RunLog:
+    def resume(self, facts: Mapping[str, Any], run: str | None = None) -> RunJournal:
         """Go on with an unfinished run."""
         if self.ledger is None:
             raise LedgerError("There is nothing to resume from: name the output folder of the run, or its ledger.")
@@ -77,14 +77,16 @@ class Spending:
     """A run from before it is reserved until it has ended: where it is on record, and what it has spent."""
 
     def __init__(self) -> None:
-        self.log: RunLog | None = None
+        self.log: RunJournal | None = None
         self.run = uuid4().hex
         self.filter: Filter | None = None
         """The door's, once there is one."""
         self._place, self._budget, self._private = Place(None), Fraction(0), False
         self._begun = self._done = False
 
-    def begin(self, place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool) -> RunLog | None:
+    def begin(
+        self, place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool
+    ) -> RunJournal | None:
         """Reserve the budget, or go on with an unfinished run; nothing may be read before."""
         self._place, self._budget, self._private, self._begun = place, budget.rho, private, place.ledger is not None
         self.log = place.resume(facts) if resume else place.begin(budget, facts, private=private)

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from understudy.errors import BudgetExceeded, LedgerError
 from understudy.ledger.checking import Verdict, require_sound, verify
-from understudy.ledger.runlog import RunLog
+from understudy.ledger.journal import RunJournal
 from understudy.ledger.state import Dataset, Run, State
 from understudy.ledger.store import Book, create, reading, remove_if, writing
 from understudy.privacy import Budget
@@ -79,7 +79,7 @@ class Ledger:
         *,
         private: bool = True,
         declare: bool = False,
-    ) -> RunLog:
+    ) -> RunJournal:
         """Reserve the whole of ``budget`` for a new run, or refuse: before anything is read, in one transaction.
 
         With ``declare`` a dataset that is not there yet is declared without a limit.
@@ -93,9 +93,9 @@ class Ledger:
             else:
                 _require_left(state.dataset(dataset), budget.rho)
             made = book.append("reserved", dataset=dataset, run=uuid4().hex, rho=budget.rho, detail=detail)
-        return RunLog(self.path, made)
+        return RunJournal(self.path, made)
 
-    def resume(self, dataset: str, settings: Mapping[str, Any], *, run: str | None = None) -> RunLog:
+    def resume(self, dataset: str, settings: Mapping[str, Any], *, run: str | None = None) -> RunJournal:
         """Go on with the latest run that has not finished and was begun with the same ``settings`` (or with that ``run``).
 
         Its whole budget is reserved again, and whoever was running it until now can put nothing more on record.
@@ -106,7 +106,7 @@ class Ledger:
             _require_left(found, chosen.budget - chosen.counts)
             detail = {"token": secrets.token_hex(16)}
             made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
-        return RunLog(self.path, made, chosen.items, chosen.table)
+        return RunJournal(self.path, made, chosen.items, chosen.table)
 
     def remove_if_done(self) -> None:
         """Take the file away when no run in it is unfinished, and none that stopped has spent anything."""

@@ -20,20 +20,20 @@ import numpy as np
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import allowed, expected_noise, judged, pool, require_capacity
+from understudy.mechanism.candidates import allowed, as_candidates, expected_noise, pool, require_capacity
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.pace import Pace
-from understudy.mechanism.schedule import Step, equal_step, first_step, last_step
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
+from understudy.mechanism.schedule import RoundBudget, equal_budget, first_budget, last_budget
 from understudy.model import CELL_BYTES, Model
 from understudy.privacy import epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
-DROWNED = FARTHEST / 3
+TOO_NOISY = FARTHEST / 3
 """One-way marginals farther from the truth than this, on average, are no ground to choose others on."""
 CHECKED_AT_ONCE = 4
 """The marginals that the finished model is checked on take at most so many times its capacity."""
@@ -55,51 +55,51 @@ class Aim(Mechanism):
         asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config), *_checked(workload, self.config)]
         return tuple(dict.fromkeys(asked))
 
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1."""
-        return algorithm_1(session, self.config)
+        return algorithm_1(run, self.config)
 
 
-def algorithm_1(session: Session, config: AimConfig) -> Outcome:
-    """AIM. Lines 1–3, the inputs, are in ``session`` and ``config``; ρ is what is left in the door's budget."""
-    require_capacity(session.domain, session.model_cliques, pool(session.workload, config), config.max_size)
-    session.hold_back(config.kept)
-    step = initial_step(session, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
-    with session.running():
-        model, step = initialise(session, config, step)  # line 7: costs 1/(2σ₀²) for each one-way marginal
-        pace = Pace(session, config.time_limit)
+def algorithm_1(run: Run, config: AimConfig) -> Outcome:
+    """AIM. Lines 1–3, the inputs, are in ``run`` and ``config``; ρ is what is left in the door's budget."""
+    require_capacity(run.domain, run.model_cliques, pool(run.workload, config), config.max_size)
+    run.reserve(config.kept)
+    budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
+    with run.running():
+        model, budget = initialise(run, config, budget)  # line 7: costs 1/(2σ₀²) for each one-way marginal
+        pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
-        step = next_step(session, config, step)
+        budget = next_budget(run, config, budget)
         while True:  # line 10: while ρ_used < ρ
-            limit = session.share_with(step) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
-            if pace.is_last() and not step.final:
-                step, ended = last_step(session.remaining, config.share), "time"
-            done, model = play_round(session, config, step, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
-            session.record(done)
-            if step.final:
-                rounds = config.rounds_for(len(session.domain))
-                checked = _checked(session.workload, config)  # not in the paper: costs k/(2σ²) for k distances
-                return session.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
-            step = next_step(session, config, step.annealed() if done.annealed else step)  # line 16
+            limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            if pace.is_last() and not budget.final:
+                budget, ended = last_budget(run.remaining, config.share), "time"
+            done, model = run_round(run, config, budget, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            run.record(done)
+            if budget.final:
+                rounds = config.rounds_for(len(run.domain))
+                checked = _checked(run.workload, config)  # not in the paper: costs k/(2σ²) for k distances
+                return run.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
+            budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def play_round(session: Session, config: AimConfig, step: Step, limit: int, model: Model) -> tuple[Round, Model]:
+def run_round(run: Run, config: AimConfig, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
-    index, began = len(session.rounds) + 1, session.seconds
-    epsilon, scale = epsilon_for(step.select), config.scale_for(step.measure, session.door.unit)
-    choices = allowed(session.domain, session.model_cliques, pool(session.workload, config), limit)  # C_t: no cost
-    session.tell(RoundStarted(index, len(choices), epsilon, scale, limit, step.final))
-    scored = judged(model, choices, session.workload, config, scale)
-    selection = session.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
-    if step.final:  # what rounding ε down has left is spent as well
-        scale = config.scale_for(session.remaining, session.door.unit)
-    measurement = session.measure(  # line 14: costs 1/(2σ²)
+    index, began = len(run.rounds) + 1, run.seconds
+    epsilon, scale = epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
+    choices = allowed(run.domain, run.model_cliques, pool(run.workload, config), limit)  # C_t: no cost
+    run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
+    scored = as_candidates(model, choices, run.workload, config, scale)
+    selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
+    if budget.final:  # what rounding ε down has left is spent as well
+        scale = config.scale_for(run.remaining, run.door.unit)
+    measurement = run.measure(  # line 14: costs 1/(2σ²)
         selection.clique, scale=scale, noise=config.noise, round_index=index
     )
-    after = session.estimate(index)  # line 15: no cost
+    after = run.estimate(index)  # line 15: no cost
     threshold = expected_noise(config, scale) * measurement.values.size  # Algorithm 3, line 1
     before = scored[selection.index]
-    change = session.noted(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
+    change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
         f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
     )
     return Round(
@@ -111,62 +111,62 @@ def play_round(session: Session, config: AimConfig, step: Step, limit: int, mode
         change=change,
         threshold=threshold,
         annealed=config.adaptive and change <= threshold,
-        final=step.final,
-        size=session.size,
-        seconds=session.seconds - began,
+        final=budget.final,
+        size=run.size,
+        seconds=run.seconds - began,
         before=model,
     ), after
 
 
-def initialise(session: Session, config: AimConfig, step: Step) -> tuple[Model, Step]:
+def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:
     """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows).
 
     Not in the paper: while they drown in the noise, they are measured again with less of it, as Algorithm 3 would, for
     choices that rest on them would be blind. Costs 1/(2σ²) for each once more, at most α of what is left.
     """
-    cliques = _initial_cliques(session.workload, config)
+    cliques = _initial_cliques(run.workload, config)
     while True:
-        scale = config.scale_for(step.measure, session.door.unit)
+        scale = config.scale_for(budget.measure, run.door.unit)
         for clique in cliques:
-            session.measure(clique, scale=scale, noise=config.noise, round_index=0)
-        model = session.estimate(0)
-        clearer = step.annealed(config.share * session.remaining / len(cliques))
-        if clearer.measure <= step.measure or not _drowned(session, config, model, scale):
-            return model, step
-        step = clearer
+            run.measure(clique, scale=scale, noise=config.noise, round_index=0)
+        model = run.estimate(0)
+        clearer = budget.annealed(config.share * run.remaining / len(cliques))
+        if clearer.measure <= budget.measure or not _too_noisy(run, config, model, scale):
+            return model, budget
+        budget = clearer
 
 
-def _drowned(session: Session, config: AimConfig, model: Model, scale: float) -> bool:
+def _too_noisy(run: Run, config: AimConfig, model: Model, scale: float) -> bool:
     """Whether noise takes too much of the one-way marginals as shares: their distance to the true ones, expected of it."""
     if not config.adaptive or config.initial == "uniform":
         return False
-    rows = session.noted(f"estimated rows after {len(session.measurements)} measurements", lambda: model.total)
+    rows = run.note(f"estimated rows after {len(run.measurements)} measurements", lambda: model.total)
     noise = expected_noise(config, scale) / max(rows, 1.0)
-    distances = [min(noise * session.domain.cells((a,)), FARTHEST) for a in session.workload.attributes]
-    return sum(distances) > DROWNED * len(distances)
+    distances = [min(noise * run.domain.cells((a,)), FARTHEST) for a in run.workload.attributes]
+    return sum(distances) > TOO_NOISY * len(distances)
 
 
-def initial_step(session: Session, config: AimConfig) -> Step:
+def initial_budget(run: Run, config: AimConfig) -> RoundBudget:
     """Lines 4 and 9, or equal rounds when not adaptive; refused where Algorithm 2 would leave nothing over."""
-    initial, rounds = len(_initial_cliques(session.workload, config)), config.rounds_for(len(session.domain))
+    initial, rounds = len(_initial_cliques(run.workload, config)), config.rounds_for(len(run.domain))
     if not config.adaptive:
-        return equal_step(session.rho, rounds, config.share, initial)
-    step = first_step(session.rho, rounds, config.share)
-    if initial * step.measure >= session.rho:
+        return equal_budget(run.rho, rounds, config.share, initial)
+    budget = first_budget(run.rho, rounds, config.share)
+    if initial * budget.measure >= run.rho:
         raise BudgetError(
             f"rounds = {rounds} is too few: the {initial} marginals measured first would use up the budget. "
             "Leave rounds out, or set more of them. Nothing was spent."
         )
-    return step
+    return budget
 
 
-def next_step(session: Session, config: AimConfig, step: Step) -> Step:
+def next_budget(run: Run, config: AimConfig, budget: RoundBudget) -> RoundBudget:
     """Algorithm 3, line 8: is this the last round? When not adaptive, the last is simply number T."""
     if config.adaptive:
-        return step.within(session.remaining, config.share)
-    if len(session.rounds) + 1 == config.rounds_for(len(session.domain)):
-        return last_step(session.remaining, config.share)
-    return step
+        return budget.within(run.remaining, config.share)
+    if len(run.rounds) + 1 == config.rounds_for(len(run.domain)):
+        return last_budget(run.remaining, config.share)
+    return budget
 
 
 def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:

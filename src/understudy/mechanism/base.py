@@ -1,6 +1,6 @@
-"""What every mechanism is: settings, the marginals it may ask for, and how it plays. ``run`` is the same for all.
+"""What every mechanism is: settings, the marginals it may ask for, and how it runs. ``run`` is the same for all.
 
-Sees no counts: a mechanism holds a door, in a session.
+Sees no counts: a mechanism holds a door, in a run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from understudy.domain import Clique, Zeros
 from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 from understudy.privacy import Door
 from understudy.workload import Workload
 
@@ -39,7 +39,7 @@ class Mechanism(ABC):
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
 
     @abstractmethod
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Refuse what cannot be done, before any spend; then measure, and close the record."""
 
     def run(
@@ -54,4 +54,4 @@ class Mechanism(ABC):
     ) -> Outcome:
         """Run on the table behind ``door``, spending all that is left of its budget."""
         kept = self.config.enforced(zeros)
-        return self.play(Session(self.name, door, workload, zeros=kept, on_event=on_event, estimator=estimator, clock=clock))
+        return self.execute(Run(self.name, door, workload, zeros=kept, on_event=on_event, estimator=estimator, clock=clock))

@@ -1,4 +1,4 @@
-"""Which marginals may be measured next, and how they are judged: line 12 and line 13 of Algorithm 1, with
+"""Which marginals may be measured next, and how they are scored: line 12 and line 13 of Algorithm 1, with
 MWEM's variants.
 
 Public: sizes, weights and penalties follow from the schema, the workload and the noise level.
@@ -23,7 +23,7 @@ from understudy.workload import Workload
 
 Precision = Literal["single", "double"]
 RANKING: Precision = "single"
-"""The precision of the marginals that candidates are judged by; bounds compute them again in the same."""
+"""The precision of the marginals that candidates are scored by; bounds compute them again in the same."""
 
 
 def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:
@@ -64,7 +64,9 @@ def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Cliq
     return [r for r in candidates if sizes[r] == least]
 
 
-def judged(model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float) -> list[Candidate]:
+def as_candidates(
+    model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float
+) -> list[Candidate]:
     """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
     cells, later = [workload.domain.cells(r) for r in cliques], estimates(model, cliques, RANKING)
     if config.criterion == "mwem":

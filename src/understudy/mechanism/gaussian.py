@@ -13,8 +13,8 @@ from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import require_tree
 from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.outcome import Outcome
+from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import allocate
-from understudy.mechanism.session import Session
 from understudy.workload import Workload
 
 
@@ -33,12 +33,12 @@ class Gaussian(Mechanism):
         """Return the marginals that a run asks for."""
         return workload.cliques
 
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Measure every query of the workload at its share."""
-        workload = session.workload
-        with session.running():
-            measure_all(session, self.config, workload.cliques, shares(workload))
-            return session.outcome(answers={m.clique: m.values for m in session.measurements})
+        workload = run.workload
+        with run.running():
+            measure_all(run, self.config, workload.cliques, shares(workload))
+            return run.outcome(answers={m.clique: m.values for m in run.measurements})
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class GaussianPgm(Mechanism):
         """Return the marginals that a run asks for."""
         return workload.cliques
 
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Measure every query of the workload at its share, then fit."""
-        workload = session.workload
-        require_tree(session.domain, [*workload.cliques, *session.model_cliques], self.config.max_size)
-        with session.running():
-            measure_all(session, self.config, workload.cliques, shares(workload))
-            session.estimate(0)
-            return session.outcome()
+        workload = run.workload
+        require_tree(run.domain, [*workload.cliques, *run.model_cliques], self.config.max_size)
+        with run.running():
+            measure_all(run, self.config, workload.cliques, shares(workload))
+            run.estimate(0)
+            return run.outcome()
 
 
 def shares(workload: Workload) -> list[float]:
@@ -72,10 +72,10 @@ def shares(workload: Workload) -> list[float]:
     return [(c * n) ** (2 / 3) for c, n in zip(workload.costs, cells, strict=True)]
 
 
-def measure_all(session: Session, config: NoiseConfig, cliques: Sequence[Clique], parts: Sequence[float]) -> None:
+def measure_all(run: Run, config: NoiseConfig, cliques: Sequence[Clique], parts: Sequence[float]) -> None:
     """Measure each clique with its part of the budget; the last takes what rounding has left."""
-    budgets = allocate(session.rho, parts)
+    budgets = allocate(run.rho, parts)
     for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):
-        spend = session.remaining if position == len(cliques) else rho
-        scale = config.scale_for(spend, session.door.unit)
-        session.measure(clique, scale=scale, noise=config.noise, round_index=0)
+        spend = run.remaining if position == len(cliques) else rho
+        scale = config.scale_for(spend, run.door.unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=0)

@@ -13,7 +13,7 @@ from understudy.mechanism.candidates import require_tree
 from understudy.mechanism.config import ModelConfig
 from understudy.mechanism.gaussian import measure_all
 from understudy.mechanism.outcome import Outcome
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 from understudy.workload import Workload
 
 
@@ -32,11 +32,11 @@ class Independent(Mechanism):
         """Return the marginals that a run asks for."""
         return tuple((attribute,) for attribute in workload.domain)
 
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Measure every column alike, then fit."""
-        cliques = self.expects(session.workload)
-        require_tree(session.domain, [*cliques, *session.model_cliques], self.config.max_size)
-        with session.running():
-            measure_all(session, self.config, cliques, [1.0] * len(cliques))
-            session.estimate(0)
-            return session.outcome()
+        cliques = self.expects(run.workload)
+        require_tree(run.domain, [*cliques, *run.model_cliques], self.config.max_size)
+        with run.running():
+            measure_all(run, self.config, cliques, [1.0] * len(cliques))
+            run.estimate(0)
+            return run.outcome()

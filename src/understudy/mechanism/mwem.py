@@ -9,7 +9,7 @@ from understudy.mechanism.aim import Aim
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, RoundsConfig
 from understudy.mechanism.outcome import Outcome
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 from understudy.workload import Workload
 
 
@@ -31,9 +31,9 @@ class Mwem(Mechanism):
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         return self._switched.expects(workload)
 
-    def play(self, session: Session) -> Outcome:
+    def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1 with the switches."""
-        return self._switched.play(session)
+        return self._switched.execute(run)
 
     @property
     def _switched(self) -> Aim:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model import Fit, Model, Observation
-from understudy.privacy import Charge, Check, Measurement, Selection, Unit
+from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
 from understudy.workload import Workload
 
 MOST_ROWS = 10_000_000
@@ -59,7 +59,7 @@ class Round:
     """JT-SIZE of the model after the round, in bytes."""
     seconds: float
     before: Model | None = field(repr=False)
-    """p_{t-1}, that the candidates were judged by. Kept while this is some candidate's last round, or a late one."""
+    """p_{t-1}, that the candidates were scored by. Kept while this is some candidate's last round, or a late one."""
 
     @property
     def clique(self) -> Clique:
@@ -94,7 +94,7 @@ class Outcome:
     most_rounds: int
     """No run with these settings can have more rounds than this, whatever it finds."""
     seconds: float
-    check: Check | None = field(default=None, repr=False)
+    distances: Distances | None = field(default=None, repr=False)
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from understudy.mechanism.session import Session
+from understudy.mechanism.running import Run
 
 STEPS = 1000
 """Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
@@ -29,22 +29,22 @@ class Pace:
     A round takes about as long as the last ones did; half as much again is allowed for the model's growth.
     """
 
-    def __init__(self, session: Session, limit: float | None) -> None:
-        self._session, self._limit = session, limit
+    def __init__(self, run: Run, limit: float | None) -> None:
+        self._run, self._limit = run, limit
         self._looks, self._room = [0.0], 0.0
 
     def is_last(self) -> bool:
         """Ask once a round, before it begins."""
         if self._limit is None:
             return False
-        self._looks.append(self._session.look())
+        self._looks.append(self._run.look())
         longest = max(b - a for a, b in pairwise(self._looks[-3:]))
         # A run that is resumed had its first fits given, and took no time for them: the forecast never falls.
-        self._room = max(self._room, self._session.noted(f"room at look {len(self._looks) - 1}", self._forecast))
+        self._room = max(self._room, self._run.note(f"room at look {len(self._looks) - 1}", self._forecast))
         return self._looks[-1] + 2 * 1.5 * longest + self._room > self._limit
 
     def _forecast(self) -> float:
         """Return about how many seconds the run takes after its last round."""
-        session = self._session
-        values = 0.0 if session.fit is None else max(session.fit.model.total, 0.0) * len(session.domain)
-        return STEPS * session.step_seconds + TABLES * session.judging_seconds + VALUE_SECONDS * values + REST
+        run = self._run
+        values = 0.0 if run.fit is None else max(run.fit.model.total, 0.0) * len(run.domain)
+        return STEPS * run.step_seconds + TABLES * run.scoring_seconds + VALUE_SECONDS * values + REST

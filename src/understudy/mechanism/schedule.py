@@ -11,7 +11,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True)
-class Step:
+class RoundBudget:
     """The cost of one round: ``select`` = ε²/8 and ``measure`` = 1/(2σ²) in the paper's terms."""
 
     select: Fraction
@@ -23,37 +23,37 @@ class Step:
         """What the round costs."""
         return self.select + self.measure
 
-    def annealed(self, most: Fraction | None = None) -> Step:
+    def annealed(self, most: Fraction | None = None) -> RoundBudget:
         """Algorithm 3, lines 2–3: twice the ε and half the σ cost four times as much; measuring at ``most`` so much."""
         times = Fraction(4) if most is None else min(Fraction(4), most / self.measure)
-        return Step(times * self.select, times * self.measure)
+        return RoundBudget(times * self.select, times * self.measure)
 
-    def within(self, remaining: Fraction, alpha: Fraction) -> Step:
+    def within(self, remaining: Fraction, alpha: Fraction) -> RoundBudget:
         """Algorithm 3, lines 8–11: when two such rounds do not fit any more, spend all that is left in one.
 
         Checked before the first round as well. The paper checks only after one, and its proof ("for any
         T ≥ d") misses that the measurements of Algorithm 2 may leave less than one round behind.
         """
-        return last_step(remaining, alpha) if remaining <= 2 * self.total else self
+        return last_budget(remaining, alpha) if remaining <= 2 * self.total else self
 
 
-def last_step(remaining: Fraction, alpha: Fraction) -> Step:
+def last_budget(remaining: Fraction, alpha: Fraction) -> RoundBudget:
     """Return the round that uses ``remaining`` up."""
-    return Step((1 - alpha) * remaining, alpha * remaining, final=True)
+    return RoundBudget((1 - alpha) * remaining, alpha * remaining, final=True)
 
 
-def first_step(rho: Fraction, rounds: int, alpha: Fraction) -> Step:
+def first_budget(rho: Fraction, rounds: int, alpha: Fraction) -> RoundBudget:
     """Algorithm 1, lines 4 and 9: σ₀² = T / (2 α ρ) and ε₁² = 8 (1 - α) ρ / T."""
-    return Step((1 - alpha) * rho / rounds, alpha * rho / rounds)
+    return RoundBudget((1 - alpha) * rho / rounds, alpha * rho / rounds)
 
 
-def equal_step(rho: Fraction, rounds: int, alpha: Fraction, initial: int) -> Step:
+def equal_budget(rho: Fraction, rounds: int, alpha: Fraction, initial: int) -> RoundBudget:
     """Cut ``rho`` into equal rounds, after ``initial`` measurements at the same noise (no annealing).
 
     Without initial measurements this is σ² = T / (2 α ρ) and ε² = 8 (1 - α) ρ / T, as in MWEM+PGM.
     """
     measure = alpha * rho / (rounds + alpha * initial)
-    return Step(measure * (1 - alpha) / alpha, measure)
+    return RoundBudget(measure * (1 - alpha) / alpha, measure)
 
 
 def allocate(rho: Fraction, shares: Sequence[float]) -> list[Fraction]:

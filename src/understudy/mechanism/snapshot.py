@@ -1,4 +1,4 @@
-"""A fitted model in a run's log, so that a run that is resumed need not fit again what it has fitted before. Public.
+"""A fitted model in a run's journal, so that a run that is resumed need not fit again what it has fitted before. Public.
 
 Two notes for each fit: how it ended, as JSON, and the parameters, as raw numbers after their cliques. Reading one back
 runs no code, and whatever does not fit the domain is a ``FormatError``.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, UserError
 from understudy.model import Fit, Model
-from understudy.privacy import Log
+from understudy.privacy import Journal
 
 ENDING = ("iterations", "loss", "residual", "reason", "seconds")
 
@@ -36,9 +36,9 @@ def parameters_of(name: str) -> str:
     return f"{name}: its parameters"
 
 
-def remembered(log: Log, name: str, domain: Domain, zeros: Sequence[Zeros], make: Callable[[], Fit]) -> Fitted:
-    """Return the fit that the log has under ``name``, or make it and have it kept."""
-    if not log.keeps:
+def remembered(journal: Journal, name: str, domain: Domain, zeros: Sequence[Zeros], make: Callable[[], Fit]) -> Fitted:
+    """Return the fit that the journal has under ``name``, or make it and have it kept."""
+    if not journal.keeps:
         fit = make()
         return Fitted(fit, fit.model.size)
     made: list[Fit] = []
@@ -47,8 +47,8 @@ def remembered(log: Log, name: str, domain: Domain, zeros: Sequence[Zeros], make
         made.append(make())
         return json.dumps({**{k: getattr(made[0], k) for k in ENDING}, "size": made[0].model.size}).encode()
 
-    ended = log.note(name, ending)
-    numbers = log.note(parameters_of(name), lambda: packed(made[0].model), large=True)
+    ended = journal.note(name, ending)
+    numbers = journal.note(parameters_of(name), lambda: packed(made[0].model), large=True)
     if made:
         return Fitted(made[0], made[0].model.size)
     return _read(ended, numbers, domain, tuple(zeros))
@@ -83,7 +83,7 @@ def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
 
 
 def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[Zeros, ...]) -> Fitted:
-    model = Model(domain, _LetGo(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
+    model = Model(domain, _Discarded(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
     try:
         how: dict[str, Any] = json.loads(ended or b"")
         iterations, size = int(how["iterations"]), int(how["size"])
@@ -93,8 +93,8 @@ def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tup
         raise _damaged() from None
 
 
-class _LetGo(Mapping[Clique, NDArray[np.float64]]):
-    """The parameters of a model that the log has let go, since nothing looks at it any more."""
+class _Discarded(Mapping[Clique, NDArray[np.float64]]):
+    """The parameters of a model that the journal has let go, since nothing looks at it any more."""
 
     def __getitem__(self, clique: Clique) -> NoReturn:
         raise _gone()

@@ -16,25 +16,50 @@ from understudy.privacy.cost import (
     selection_cost,
     sigma_for,
 )
-from understudy.privacy.door import Check, Door, Measurement, Selection
-from understudy.privacy.log import Log, NoLog, Request
+from understudy.privacy.door import Door
+from understudy.privacy.journal import Journal, NoJournal, Request
+from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
+from understudy.privacy.questions import (
+    Choice,
+    Distances,
+    DistancesTo,
+    Linear,
+    Marginal,
+    Mask,
+    Measurement,
+    Question,
+    Receipt,
+    Selection,
+    linear_scale_for,
+)
 from understudy.privacy.research import ResearchNoise
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise
-from understudy.privacy.unit import Unit
+from understudy.privacy.unit import UNITS, Unit
 
 __all__ = [
+    "UNITS",
     "Budget",
     "Candidate",
     "Charge",
-    "Check",
+    "Choice",
+    "Distances",
+    "DistancesTo",
     "Door",
     "Filter",
-    "Log",
+    "Journal",
+    "Linear",
+    "LinearMap",
+    "Marginal",
+    "Mask",
+    "Matrix",
     "Measurement",
-    "NoLog",
+    "NoJournal",
     "Noise",
+    "PrefixSums",
+    "Question",
+    "Receipt",
     "Request",
     "ResearchNoise",
     "SecureNoise",
@@ -47,7 +72,9 @@ __all__ = [
     "gaussian_cost",
     "laplace_cost",
     "laplace_scale_for",
+    "linear_scale_for",
     "rho_of",
     "selection_cost",
     "sigma_for",
+    "stored_map",
 ]

@@ -67,17 +67,17 @@ def distances_cost(sigma: float, count: int, unit: Unit) -> Fraction:
 
 def sigma_for(rho: Fraction, unit: Unit) -> float:
     """Return the smallest float sigma whose exact cost is at most ``rho``: the least noise that it buys."""
-    return _root_above(unit.l2_squared / (2 * positive(rho, "rho")))
+    return root_above(unit.l2_squared / (2 * positive(rho, "rho")))
 
 
 def distances_sigma_for(rho: Fraction, count: int, unit: Unit) -> float:
     """Return the smallest float sigma at which ``count`` distances cost at most ``rho``."""
-    return _root_above(count * unit.score**2 / (2 * positive(rho, "rho")))
+    return root_above(count * unit.score**2 / (2 * positive(rho, "rho")))
 
 
 def laplace_scale_for(rho: Fraction, unit: Unit) -> float:
     """Return the smallest float scale of Laplace noise whose exact cost is at most ``rho``."""
-    return _root_above(unit.l1**2 / (2 * positive(rho, "rho")))
+    return root_above(unit.l1**2 / (2 * positive(rho, "rho")))
 
 
 def epsilon_for(rho: Fraction) -> float:
@@ -115,7 +115,7 @@ def _root_below(value: Fraction) -> float:
     return root
 
 
-def _root_above(value: Fraction) -> float:
+def root_above(value: Fraction) -> float:
     """Return the smallest float whose exact square is at least ``value``."""
     below = _root_below(value)
     return below if Fraction(below) ** 2 == value else nextafter(below, inf)

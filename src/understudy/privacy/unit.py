@@ -1,35 +1,66 @@
-"""What one person's data may be: the unit of privacy, with the sensitivities that follow from it.
+"""The unit of privacy: how much of a table one person's data may be, with the sensitivities that follow from it.
 
 Public: sensitivities are properties of the definition, never of a table.
 """
 
 from __future__ import annotations
 
-from enum import Enum
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from understudy.errors import FormatError, InternalError
+
+UnitKind = Literal["add-remove", "replace"]
 
 
-class Unit(Enum):
-    """Which tables count as neighbours. Two neighbours must be hard to tell apart from what is released."""
+@dataclass(frozen=True)
+class Unit:
+    """Which tables count as neighbours. Two neighbours must be hard to tell apart from what is released.
 
-    ADD_REMOVE = "add_remove"
-    """One record is added or removed (also called unbounded). The number of records is then private."""
-
-    REPLACE = "replace"
-    """One record is replaced by another (also called bounded). The number of records is then the same for
-    all.
+    add-remove (also called unbounded): all records of one person, at most ``rows``, are added or removed. The number of
+    records is then private. replace (also called bounded): at most ``rows`` records of one person are replaced by others.
+    The number of records is then the same for all.
     """
+
+    kind: UnitKind
+    rows: int = 1
+    """How many records one person may have."""
+
+    ADD_REMOVE: ClassVar[Unit]
+    REPLACE: ClassVar[Unit]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no unit."""
+        if self.kind not in ("add-remove", "replace"):
+            raise InternalError(f'A unit of privacy is add-remove or replace, not "{self.kind}".')
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+            raise InternalError(f"A unit of privacy has a whole number of rows, at least 1, not {self.rows!r}.")
+
+    @classmethod
+    def of(cls, value: str) -> Unit:
+        """Return the unit that is on record as ``value``."""
+        for unit in UNITS:
+            if unit.value == value:
+                return unit
+        raise FormatError(f'There is no unit of privacy "{value}" on record; it is add_remove or replace.')
+
+    @property
+    def value(self) -> str:
+        """The unit as records have it: ``add_remove``, ``replace``; more rows than one are named."""
+        name = self.kind.replace("-", "_")
+        return name if self.rows == 1 else f"{name} of {self.rows} rows"
 
     @property
     def l1(self) -> int:
-        """How far one marginal may move between neighbours, in L1."""
-        return 1 if self is Unit.ADD_REMOVE else 2
+        """How far one marginal may move between neighbours, in L1: each record by one, a replaced one in two cells."""
+        return self.rows if self.kind == "add-remove" else 2 * self.rows
 
     @property
     def l2_squared(self) -> int:
-        """How far one marginal may move between neighbours, in squared L2: two cells by one each on
-        replacement.
+        """How far one marginal may move between neighbours, in squared L2: all records in one cell, or all from one cell
+        to another.
         """
-        return 1 if self is Unit.ADD_REMOVE else 2
+        return self.rows**2 if self.kind == "add-remove" else 2 * self.rows**2
 
     @property
     def score(self) -> int:
@@ -37,3 +68,8 @@ class Unit(Enum):
         this.
         """
         return self.l1
+
+
+Unit.ADD_REMOVE, Unit.REPLACE = Unit("add-remove"), Unit("replace")
+UNITS = (Unit.ADD_REMOVE, Unit.REPLACE)
+"""What users may ask for: one record a person."""

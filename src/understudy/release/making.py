@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,7 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
         delta=delta,
         rho=Amount.of(budget.rho),
         spent=Amount.of(outcome.spent),
-        unit=outcome.unit.value,
+        unit=cast(Literal["add_remove", "replace"], outcome.unit.value),  # checked by the record; users get no other
     )
 
 
@@ -178,8 +178,8 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[Bound
 
 
 def _check(outcome: Outcome) -> CheckEntry | None:
-    if outcome.check is None:
+    if outcome.distances is None:
         return None
-    pairs = zip(outcome.check.cliques, outcome.check.values, strict=True)
+    pairs = zip(outcome.distances.cliques, outcome.distances.values, strict=True)
     found = [DistanceEntry(columns=list(clique), distance=int(value)) for clique, value in pairs]
-    return CheckEntry(sigma=outcome.check.sigma, rho=Amount.of(outcome.check.rho), marginals=found)
+    return CheckEntry(sigma=outcome.distances.sigma, rho=Amount.of(outcome.distances.rho), marginals=found)

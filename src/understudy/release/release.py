@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError, UserError
 from understudy.model import Model
-from understudy.privacy import Charge, Check, Measurement, Unit
+from understudy.privacy import Charge, Distances, Measurement, Unit
 from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
 from understudy.release.card import privacy_card
@@ -114,7 +114,7 @@ class Release:
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit(self.manifest.privacy.unit)
+        return Unit.of(self.manifest.privacy.unit)
 
     @property
     def rounds(self) -> tuple[RoundEntry, ...]:
@@ -175,17 +175,17 @@ class Release:
     def evidence(self) -> Evidence:
         """What bounds rest on, without the models of earlier rounds (so: measurements and distances)."""
         zeros = self.schema.zeros
-        return Evidence(self.workload, self.model, self.measurements, zeros, self.rho, distances=self.check)
+        return Evidence(self.workload, self.model, self.measurements, zeros, self.rho, distances=self.distances)
 
     @property
-    def check(self) -> Check | None:
+    def distances(self) -> Distances | None:
         """How far the model turned out to be from the private table, with noise; None where no budget was kept for that."""
         found = self.manifest.check
         if found is None:
             return None
         cliques = tuple(self.domain.clique(m.columns) for m in found.marginals)
         values = np.array([m.distance for m in found.marginals], dtype=np.int64)
-        return Check(cliques, values, found.sigma, found.rho.fraction, self.private)
+        return Distances(cliques, values, found.sigma, found.rho.fraction, self.private)
 
     def intervals(self, *columns: str, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
         """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""

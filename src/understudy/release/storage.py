@@ -10,7 +10,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError
 from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
 from understudy.model import load_model, save_model
-from understudy.privacy import Measurement
+from understudy.privacy import LinearMap, Matrix, Measurement, stored_map
 from understudy.release.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
 from understudy.release.marks import marked_path
 from understudy.release.synthetic import SyntheticTable
@@ -43,11 +43,20 @@ ROOM, BYTES_PER_VALUE = 32 << 20, 24
 T = TypeVar("T", bound=Entry)
 
 
+class _Query(Entry):
+    """A linear query: what the values answer about the marginal; weights, if any, follow in ``queries.npy``."""
+
+    kind: str
+    answers: int = Field(gt=0, lt=1 << 31)
+    weights: int = Field(default=0, ge=0, description="How many numbers of queries.npy are its weights.")
+
+
 class _Measured(Entry):
     attributes: list[str]
     noise: Literal["gaussian", "laplace"]
     scale: Finite = Field(gt=0)
     rho: Amount
+    query: _Query | None = None
 
 
 class _Index(Entry):
@@ -211,11 +220,26 @@ def _table(folder: Path, schema: Schema, private: bool) -> pa.Table:
 
 def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, notice: str) -> None:
     folder.mkdir()
-    listed = [_Measured(attributes=list(m.clique), noise=m.noise, scale=m.scale, rho=Amount.of(m.rho)) for m in measurements]
-    index = _Index(notice=notice, measurements=listed).model_dump(mode="json", exclude={} if notice else {"notice"})
+    listed = [
+        _Measured(attributes=list(m.clique), noise=m.noise, scale=m.scale, rho=Amount.of(m.rho), query=_query(m.query))
+        for m in measurements
+    ]
+    index = _Index(notice=notice, measurements=listed).model_dump(
+        mode="json", exclude={} if notice else {"notice"}, exclude_none=True
+    )
     (folder / "measurements.json").write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     flat = np.concatenate([np.empty(0, "<i8"), *(m.values.reshape(-1) for m in measurements)]).astype("<i8")
     np.save(marked_path(folder / "values.npy", not notice), flat, allow_pickle=False)
+    weights = [m.query.weights.reshape(-1) for m in measurements if isinstance(m.query, Matrix)]
+    if weights:
+        np.save(marked_path(folder / "queries.npy", not notice), np.concatenate(weights).astype("<i8"), allow_pickle=False)
+
+
+def _query(query: LinearMap | None) -> _Query | None:
+    if query is None:
+        return None
+    size = query.weights.size if isinstance(query, Matrix) else 0
+    return _Query(kind=query.kind, answers=query.answers, weights=size)
 
 
 def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Measurement, ...]:
@@ -224,13 +248,38 @@ def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Mea
     if private and index.notice:
         raise FormatError(f"{path} is of another release: one that is not private.")
     cliques = [_clique(domain, m.attributes, path) for m in index.measurements]
-    sizes = [prod(domain.shape(clique)) for clique in cliques]
+    queries = _read_queries(folder, index, [domain.shape(clique) for clique in cliques])
+    shapes = [domain.shape(c) if q is None else (q.answers,) for c, q in zip(cliques, queries, strict=True)]
+    sizes = [prod(shape) for shape in shapes]
     values = _values(marked_path(folder / "values.npy", not index.notice), sum(sizes))
-    ends = accumulate(sizes)
+    parts = [_part(values, end - n, end, shape) for n, end, shape in zip(sizes, accumulate(sizes), shapes, strict=True)]
     return tuple(
-        Measurement(c, _part(values, end - n, end, domain.shape(c)), m.noise, m.scale, m.rho.fraction, private)
-        for c, n, end, m in zip(cliques, sizes, ends, index.measurements, strict=True)
+        Measurement(c, part, m.noise, m.scale, m.rho.fraction, private, query)
+        for c, part, m, query in zip(cliques, parts, index.measurements, queries, strict=True)
     )
+
+
+def _read_queries(folder: Path, index: _Index, shapes: Sequence[tuple[int, ...]]) -> list[LinearMap | None]:
+    """Return the linear query of each measurement, or None for a marginal as it is."""
+    sizes = [0 if m.query is None else m.query.weights for m in index.measurements]
+    path = marked_path(folder / "queries.npy", not index.notice)
+    weights = _values(path, sum(sizes)) if any(sizes) else None
+    found: list[LinearMap | None] = []
+    for m, shape, size, end in zip(index.measurements, shapes, sizes, accumulate(sizes), strict=True):
+        part = np.array(weights[end - size : end]) if weights is not None and size else None
+        query = None if m.query is None else _restored(m.query, shape, part, path)
+        found.append(query)
+    return found
+
+
+def _restored(stored: _Query, shape: tuple[int, ...], weights: Any, path: Path) -> LinearMap:
+    try:
+        query = stored_map(stored.kind, shape, weights)
+    except (UserError, ValueError):
+        query = None
+    if query is None or query.answers != stored.answers:
+        raise FormatError(f"{path} is damaged: its linear queries are not those that measurements.json lists.")
+    return query
 
 
 def _part(values: Any, start: int, end: int, shape: tuple[int, ...]) -> Any:

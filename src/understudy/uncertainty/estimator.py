@@ -57,9 +57,12 @@ class Estimate:
 
 
 def seen(measurements: Sequence[Measurement], clique: Clique, possible: Possible | None = None) -> list[Seen]:
-    """Return ``clique`` as each measurement shows it from which it can be read by adding cells up, in order."""
+    """Return ``clique`` as each measurement shows it from which it can be read by adding cells up, in order.
+
+    No theorem here speaks of a linear query of a marginal: it is left out.
+    """
     wanted = set(clique)
-    return [_seen(m, clique, possible) for m in measurements if wanted <= set(m.clique)]
+    return [_seen(m, clique, possible) for m in measurements if m.query is None and wanted <= set(m.clique)]
 
 
 def averaged(clique: Clique, found: Sequence[Seen]) -> Estimate:

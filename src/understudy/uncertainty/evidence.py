@@ -13,7 +13,7 @@ from functools import cached_property
 from understudy.domain import Clique, Zeros
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
-from understudy.privacy import Check, Measurement
+from understudy.privacy import Distances, Measurement
 from understudy.workload import Workload
 
 
@@ -31,7 +31,7 @@ class Evidence:
     """What the run was allowed to spend; rounds share the failure probability by their part of it."""
     rounds: tuple[Round, ...] = field(default=(), repr=False)
     """With the models that candidates were compared with; empty where these are gone."""
-    distances: Check | None = field(default=None, repr=False)
+    distances: Distances | None = field(default=None, repr=False)
     """Noisy distances of the model from the table, where a part of the budget was kept for that."""
 
     @classmethod
@@ -44,7 +44,7 @@ class Evidence:
             zeros=outcome.zeros,
             rho=outcome.rho,
             rounds=outcome.rounds,
-            distances=outcome.check,
+            distances=outcome.distances,
         )
 
     @cached_property

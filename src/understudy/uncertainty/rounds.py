@@ -1,6 +1,6 @@
 """Bounds for marginals that were candidates of a round and were not chosen: Theorem 2 of docs/bounds.md.
 
-Public: from what the round released, and the model that it judged its candidates by.
+Public: from what the round released, and the model that it scored its candidates by.
 """
 
 from __future__ import annotations

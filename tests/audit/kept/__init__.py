@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from audit.mutant import Mutant
 
-from . import bounds, door, ends, files, reading, releases
+from . import bounds, door, ends, files, questions, reading, releases
 
-PRODUCT: list[Mutant] = [*door.MUTANTS, *reading.MUTANTS, *files.MUTANTS, *ends.MUTANTS, *bounds.MUTANTS, *releases.MUTANTS]
+PRODUCT: list[Mutant] = [
+    *door.MUTANTS,
+    *questions.MUTANTS,
+    *reading.MUTANTS,
+    *files.MUTANTS,
+    *ends.MUTANTS,
+    *bounds.MUTANTS,
+    *releases.MUTANTS,
+]

@@ -13,6 +13,9 @@ RANDOMNESS = "tests/audit/test_randomness.py::"
 APART = f"{CONTRACT}test_a_neighbour_cannot_be_told_apart"
 BYTES = f"{RELEASES}test_every_byte_of_a_release_is_the_same"
 
+OPINION = "if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):"
+"""Where the door asks OpenDP what the noise costs."""
+
 MUTANTS = [
     one(
         "half-the-gaussian-noise",
@@ -42,8 +45,8 @@ MUTANTS = [
         (2, 11),
         "the door asks for the monotone coefficient, and nobody asks OpenDP what it costs",
         [
-            ("privacy/door.py", "float_above(2 * sensitivity / ", "float_above(sensitivity / "),
-            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+            ("privacy/questions/choice.py", "float_above(2 * sensitivity / ", "float_above(sensitivity / "),
+            ("privacy/door.py", OPINION, "if False:"),
         ],
         f"{SAMPLERS}test_a_door_selects_by_epsilon_over_twice_the_sensitivity",
         f"{DOOR}test_what_is_charged_is_what_is_stated",
@@ -68,7 +71,7 @@ MUTANTS = [
         "lightest-weight",
         (3, 11),
         "the sensitivity of a selection taken from the lightest candidate",
-        ("privacy/door.py", "int(weights.max()) * self._unit.score", "int(weights.min()) * self._unit.score"),
+        ("privacy/questions/choice.py", "int(self.weights.max()) * unit.score", "int(self.weights.min()) * unit.score"),
         APART,
     ),
     one(
@@ -88,8 +91,8 @@ MUTANTS = [
         "replacing a record charged as if it were added",
         (
             "privacy/unit.py",
-            'replacement.\n        """\n        return 1 if self is Unit.ADD_REMOVE else 2',
-            'replacement.\n        """\n        return 1',
+            "return self.rows**2 if self.kind",
+            "return self.rows**2 if True or self.kind",
         ),
         APART,
         f"{FILTER}test_costs_are_the_textbook_ones",
@@ -190,7 +193,7 @@ MUTANTS = [
                 'return positive(epsilon, "epsilon") ** 2 / 8',
                 'return positive(epsilon, "epsilon") ** 2 / 16',
             ),
-            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+            ("privacy/door.py", OPINION, "if False:"),
         ],
         f"{FILTER}test_costs_are_the_textbook_ones",
         f"{CONTRACT}test_a_neighbour_cannot_be_told_apart",
@@ -210,7 +213,11 @@ MUTANTS = [
         "missing-debit",
         (8, 11),
         "a question that is checked and never charged",
-        ("privacy/door.py", "        self._filter.charge(cost, purpose)\n\n    def _check", "\n    def _check"),
+        (
+            "privacy/door.py",
+            "        self._filter.charge(request.cost, request.purpose)\n\n    def _masked",
+            "\n    def _masked",
+        ),
         f"{DOOR}test_what_is_charged_is_what_is_stated",
         APART,
     ),
@@ -224,9 +231,9 @@ MUTANTS = [
                 "return count * unit.score**2 / (2 * positive(sigma",
                 "return unit.score**2 / (2 * positive(sigma",
             ),
-            ("privacy/door.py", "if not stated() <= cost * (1 + _ROUNDING):", "if False:"),
+            ("privacy/door.py", OPINION, "if False:"),
         ],
-        f"{DOOR}test_a_check_is_charged_for_every_distance",
+        f"{DOOR}test_distances_are_charged_one_by_one",
         APART,
     ),
     one(
@@ -235,8 +242,8 @@ MUTANTS = [
         "the table is counted before the budget is asked",
         (
             "privacy/door.py",
-            "        self._pay(request.cost, request.purpose, stated)\n        outcome = draw()\n",
-            "        outcome = draw()\n        self._pay(request.cost, request.purpose, stated)\n",
+            "        self._pay(request, mask)\n        exact = question.exact(self._read(question.reads)).reshape(-1)\n",
+            "        exact = question.exact(self._read(question.reads)).reshape(-1)\n        self._pay(request, mask)\n",
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
     ),
@@ -248,7 +255,7 @@ MUTANTS = [
             "mechanism/gaussian.py",
             "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n",
             "    for position, (clique, rho) in enumerate(zip(cliques, budgets, strict=True), start=1):\n"
-            "        if not all(session.door._read([clique])[0].flat[:2]):\n"
+            "        if not all(run.door._read([clique])[0].flat[:2]):\n"
             "            continue\n",
         ),
         APART,
@@ -259,10 +266,10 @@ MUTANTS = [
         "marginals end at the last value that occurs",
         (
             "privacy/door.py",
-            "            (counts,) = self._read([clique])\n",
-            "            (counts,) = self._read([clique])\n"
-            "            last = [int(i.max(initial=0)) for i in np.nonzero(counts)] if counts.ndim else []\n"
-            "            counts = counts[tuple(slice(0, i + 1) for i in last)]\n",
+            '        if mask.kind != "selection" and exact.size != size:\n',
+            '        if mask.kind != "selection":\n'
+            "            exact = exact[: int(np.flatnonzero(exact).max(initial=0)) + 1]\n"
+            "        if False:\n",
         ),
         APART,
         f"{DOOR}test_values_are_the_counts_in_their_shape",
@@ -285,8 +292,8 @@ MUTANTS = [
         "the number of rows without noise",
         (
             "privacy/door.py",
-            "return (self._noise.gaussian if noise",
-            "return counts if not clique else (self._noise.gaussian if noise",
+            "return (self._noise.gaussian if mask",
+            "return exact if exact.size == 1 else (self._noise.gaussian if mask",
         ),
         APART,
     ),

@@ -88,7 +88,7 @@ MUTANTS: list[Mutant] = [
         "any-table-may-go-on",
         33,
         "A run that is resumed does not compare the table with the one that it began with",
-        ("ledger/runlog.py", "        if not hmac.compare_digest(", "        if False and not hmac.compare_digest("),
+        ("ledger/journal.py", "        if not hmac.compare_digest(", "        if False and not hmac.compare_digest("),
         f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
     ),
     one(
@@ -106,7 +106,7 @@ MUTANTS: list[Mutant] = [
         "paid-before-the-table-is-compared",
         33,
         "Another table is refused only after a question about it was paid for",
-        ("privacy/door.py", "        if self._log.bound:\n", "        if False:\n"),
+        ("privacy/door.py", "        if self._journal.bound:\n", "        if False:\n"),
         f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
     ),
     one(

@@ -33,10 +33,24 @@ from understudy.mechanism.events import (
     Selected,
 )
 from understudy.mechanism.outcome import Estimator, Outcome, Round
-from understudy.mechanism.schedule import Step
+from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, Fit, Model, Observation, fit
-from understudy.privacy import Candidate, Check, Door, Log, Measurement, NoLog, Selection, distances_sigma_for
+from understudy.privacy import (
+    Candidate,
+    Choice,
+    Distances,
+    DistancesTo,
+    Door,
+    Journal,
+    Linear,
+    LinearMap,
+    Marginal,
+    Measurement,
+    NoJournal,
+    Selection,
+    distances_sigma_for,
+)
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
@@ -52,7 +66,7 @@ LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
 
-class Session:
+class Run:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     def __init__(
@@ -78,7 +92,7 @@ class Session:
         self.fit: Fit | None = None
         self.size = 0
         """Bytes of the junction tree of the last fit."""
-        self._log: Log = getattr(door, "log", None) or NoLog()
+        self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
@@ -88,8 +102,8 @@ class Session:
         self._began = self._clock()
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
-        self.judging_seconds = 0.0
-        """How long all of W_+ takes to be judged, by the last choice."""
+        self.scoring_seconds = 0.0
+        """How long all of W_+ takes to be scored, by the last choice."""
         self._looks = 0
         self._charges_before = len(door.filter.charges)
 
@@ -108,14 +122,14 @@ class Session:
         """What this run may still spend."""
         return self.door.filter.remaining - self._held
 
-    def hold_back(self, share: Fraction) -> None:
-        """Keep a share of the budget for ``check``; before anything is spent."""
+    def reserve(self, share: Fraction) -> None:
+        """Keep a share of the budget for ``distances``; before anything is spent."""
         self._held = share * self.rho
         self.rho -= self._held
 
-    def share_with(self, step: Step) -> Fraction:
-        """Return ρ_used / ρ once ``step`` is spent as well."""
-        return (self.spent + step.total) / self.rho
+    def share_with(self, budget: RoundBudget) -> Fraction:
+        """Return ρ_used / ρ once ``budget`` is spent as well."""
+        return (self.spent + budget.total) / self.rho
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
@@ -125,12 +139,12 @@ class Session:
         needed = {*last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
         first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
-        self._let_go({first + index - 1 for index in needed})
+        self._keep_only({first + index - 1 for index in needed})
 
-    def _let_go(self, needed: set[int]) -> None:
-        """Tell the log which models are needed no more; the last one always is."""
+    def _keep_only(self, needed: set[int]) -> None:
+        """Have the journal discard the other models; the last one is always needed."""
         names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
-        self._log.let_go(sorted(names - self._gone))
+        self._journal.discard(sorted(names - self._gone))
         self._gone |= names
 
     @property
@@ -146,15 +160,15 @@ class Session:
             seen.append(self.seconds)
             return seen[0]
 
-        seconds = self.noted(f"look {self._looks} at the clock", now)
+        seconds = self.note(f"look {self._looks} at the clock", now)
         self._looks += 1
         if not seen:
             self._began = self._clock() - seconds
         return seconds
 
-    def noted(self, name: str, make: Callable[[], float]) -> float:
+    def note(self, name: str, make: Callable[[], float]) -> float:
         """Return a public number that decides something; a run that is resumed decides by the same number."""
-        content = self._log.note(name, lambda: json.dumps(make()).encode())
+        content = self._journal.note(name, lambda: json.dumps(make()).encode())
         try:
             return float(json.loads(content or b""))
         except (ValueError, TypeError, RecursionError):
@@ -179,9 +193,12 @@ class Session:
         """Pass an event on to the listener."""
         self._tell(event)
 
-    def measure(self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int) -> Measurement:
-        """Measure a marginal through the door and keep it."""
-        found = self.door.measure(clique, sigma=scale, noise=noise)
+    def measure(
+        self, clique: Iterable[str], *, scale: float, noise: NoiseKind, round_index: int, query: LinearMap | None = None
+    ) -> Measurement:
+        """Measure a marginal, or a linear ``query`` of it, through the door and keep it."""
+        on = self.domain.clique(clique)
+        found = self.door.ask(Marginal(on, scale, noise) if query is None else Linear(on, query, scale, noise))
         self.measurements.append(found)
         self.tell(Measured(round_index, found.clique, found.values.size, scale, float(found.rho)))
         return found
@@ -189,23 +206,23 @@ class Session:
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
         began = self._clock()
-        found = self.door.select(candidates, epsilon=epsilon)
+        found = self.door.ask(Choice(candidates, epsilon))
         share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
-        self.judging_seconds = (self._clock() - began) / share
+        self.scoring_seconds = (self._clock() - began) / share
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
     def _cells(self, cliques: Iterable[Clique]) -> int:
         return sum(self.domain.cells(clique) for clique in cliques)
 
-    def check(self, cliques: Sequence[Clique]) -> Check:
+    def distances(self, cliques: Sequence[Clique]) -> Distances:
         """Spend what was held back, and all that is left, on how far the last model is from the table on ``cliques``."""
         assert self.fit is not None
         self.rho, self._held = self.rho + self._held, Fraction(0)
         later = estimates(self.fit.model, cliques, "double")
         asked = [Candidate(r, 1.0, 0.0, estimate) for r, estimate in zip(cliques, later, strict=True)]
         scale = distances_sigma_for(self.remaining, len(asked), self.door.unit)
-        found = self.door.check(asked, sigma=scale)
+        found = self.door.ask(DistancesTo(asked, scale))
         self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
@@ -217,11 +234,12 @@ class Session:
         began = self._clock()
         start = None if self.fit is None else self.fit.model
         observations = [
-            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION)) for m in self.measurements
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
+            for m in self.measurements
         ]
         self._fits.append(f"fit {len(self._fits)}")
         found = remembered(
-            self._log,
+            self._journal,
             self._fits[-1],
             self.domain,
             self.zeros,
@@ -241,10 +259,12 @@ class Session:
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
         checked: Sequence[Clique] = (),
     ) -> Outcome:
-        """Close the record; the model that is handed out is fitted once more, closer than a round needs, and ``checked``."""
+        """Close the record. The model that is handed out is fitted once more, closer than a round needs, and compared with
+        the table on the marginals ``checked``.
+        """
         if self.fit is not None:
             self._fit(len(self.rounds), self._refiner)
-        check = self.check(checked) if checked else None
+        distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
         return Outcome(
@@ -263,7 +283,7 @@ class Session:
             ended=ended,
             most_rounds=most_rounds,
             seconds=self.seconds,
-            check=check,
+            distances=distances,
         )
 
 

@@ -26,7 +26,7 @@ from understudy.privacy.fingerprint import KEY_BYTES, TAG_BYTES
 from understudy.privacy.noise import Counts
 
 
-class RunLog:
+class RunJournal:
     """A run whose budget the line ``held`` reserves (reserved or resumed); ``past`` is what it did before."""
 
     keeps = True
@@ -105,7 +105,7 @@ class RunLog:
                 pass
         return content
 
-    def let_go(self, names: Iterable[str]) -> None:
+    def discard(self, names: Iterable[str]) -> None:
         """Drop models that nobody will look at again, with the next write."""
         self._drops.extend(names)
 

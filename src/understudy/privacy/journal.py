@@ -36,7 +36,7 @@ def hex_fraction(value: Fraction) -> str:
     return f"{value.numerator:x}/{value.denominator:x}"
 
 
-class Log(Protocol):
+class Journal(Protocol):
     """Keeps a run's answers, durably and in order. Of a run that is resumed, it gives the first ones back."""
 
     @property
@@ -72,12 +72,12 @@ class Log(Protocol):
         """
         ...
 
-    def let_go(self, names: Iterable[str]) -> None:
+    def discard(self, names: Iterable[str]) -> None:
         """Allow large notes to be dropped: nobody will ask for what is in them."""
         ...
 
 
-class NoLog:
+class NoJournal:
     """Keeps nothing."""
 
     keeps = bound = False
@@ -96,5 +96,5 @@ class NoLog:
         """Make it, every time."""
         return make()
 
-    def let_go(self, names: Iterable[str]) -> None:
+    def discard(self, names: Iterable[str]) -> None:
         """Nothing is held."""

@@ -1,0 +1,180 @@
+"""Linear maps of a marginal with whole-number weights: what they are, their adjoints, and how far a neighbour moves them.
+
+A map is public; applied to exact counts, its numbers are private. Weights are whole so that counts stay whole numbers on
+their way to the noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import FormatError, WorkloadError
+from understudy.privacy.noise import INT64, Counts
+from understudy.privacy.unit import Unit
+
+N = TypeVar("N", np.int64, np.float64)
+
+TOP_WEIGHT = 2**20
+REACH = 2**31
+"""The weights of one answer add up to less than this, so that the two halves of ``exact`` cannot overflow."""
+PAIRS = 512
+"""With more cells than this, the distance of two columns is bounded by the largest norms instead of computed."""
+_HALF = 31
+
+
+class LinearMap(ABC):
+    """From the cells of a marginal to ``answers`` numbers. A map given by functions states its sensitivity; tests compare
+    it with what the map does to single cells.
+    """
+
+    kind: ClassVar[str]
+    """Under which a release stores it."""
+    shape: tuple[int, ...]
+    """Of the marginal."""
+    answers: int
+
+    @abstractmethod
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Return the answers (flat) about a marginal, in its own type of number."""
+
+    @abstractmethod
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what ``answers`` weigh in each cell (shaped): the transpose of ``apply``."""
+
+    @abstractmethod
+    def l1(self, unit: Unit) -> int:
+        """How far the answers may move between neighbours, in L1."""
+
+    @abstractmethod
+    def l2_squared(self, unit: Unit) -> int:
+        """How far the answers may move between neighbours, in squared L2."""
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """What makes it this map and no other, as plain data."""
+        return {"kind": self.kind, "shape": list(self.shape), "answers": self.answers}
+
+    def forward(self, marginal: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the answers (flat) about a model's marginal: what a fit compares with the noisy ones."""
+        return self.apply(marginal)
+
+    def exact(self, counts: Counts) -> Counts:
+        """Return the answers about exact counts; one beyond int64 stops at its end instead of wrapping round.
+
+        Each half of a count is mapped by itself, so that no sum can overflow. Stopping at an end brings no two answers
+        farther apart, so the sensitivity holds for all counts.
+        """
+        low = self.apply(counts & (2**_HALF - 1))
+        high = self.apply(counts >> _HALF) + (low >> _HALF)
+        joined = (np.clip(high, -(2**32), 2**32 - 1) << _HALF) | (low & (2**_HALF - 1))
+        return np.where(high >= 2**32, INT64.max, np.where(high < -(2**32), INT64.min, joined))
+
+
+class Matrix(LinearMap):
+    """A map given by its matrix: answers × cells, the cells in the order of the marginal."""
+
+    kind = "matrix"
+
+    def __init__(self, weights: NDArray[np.int64], shape: tuple[int, ...]) -> None:
+        weights = np.array(weights)
+        if weights.dtype.kind not in "iu" or weights.ndim != 2 or weights.shape[1] != prod(shape) or not weights.any():
+            raise WorkloadError("A linear query is a matrix of whole numbers, answers × cells, and not all of them 0.")
+        bounded = abs(int(weights.max())) <= TOP_WEIGHT and abs(int(weights.min())) <= TOP_WEIGHT
+        if not bounded or len(weights) > TOP_WEIGHT or int(np.abs(weights.astype(np.int64)).sum(axis=1).max()) >= REACH:
+            raise WorkloadError(
+                "The weights of a linear query must be at most 2^20 each, and those of an answer below 2^31."
+            )
+        self.weights: Counts = weights.astype(np.int64)
+        self.weights.setflags(write=False)
+        self.shape, self.answers = tuple(shape), len(weights)
+
+    @cached_property
+    def _floats(self) -> NDArray[np.float64]:
+        return self.weights.astype(np.float64)
+
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Multiply the matrix by the flattened marginal."""
+        weights: NDArray[Any] = self.weights if cells.dtype == np.int64 else self._floats
+        return np.asarray(weights @ cells.reshape(-1))
+
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply the transposed matrix by the answers."""
+        return np.asarray(self._floats.T @ answers).reshape(self.shape)
+
+    def l1(self, unit: Unit) -> int:
+        """Return the most that ``unit.rows`` records move it: the largest column, or the farthest two."""
+        return unit.rows * self._moves(unit)[0]
+
+    def l2_squared(self, unit: Unit) -> int:
+        """Return the most that ``unit.rows`` records move it, squared."""
+        return unit.rows**2 * self._moves(unit)[1]
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """The map, with the SHA-256 of its weights."""
+        return {**super().described, "weights": hashlib.sha256(self.weights.astype("<i8").tobytes()).hexdigest()}
+
+    def _moves(self, unit: Unit) -> tuple[int, int]:
+        added, replaced = self._columns
+        return added if unit.kind == "add-remove" else replaced
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """L1 and squared L2 of one record added, and of one replaced; at least 1, since an answer is never free."""
+        norms = np.abs(self.weights).sum(axis=0), (self.weights**2).sum(axis=0)
+        added = int(norms[0].max()), int(norms[1].max())
+        if self.weights.shape[1] > PAIRS:
+            return added, (2 * added[0], 4 * added[1])
+        gaps = (np.abs(self.weights - column[:, None]) for column in self.weights.T)
+        farthest = [(int(gap.sum(axis=0).max()), int((gap**2).sum(axis=0).max())) for gap in gaps]
+        return added, (max(1, *(a for a, _ in farthest)), max(1, *(b for _, b in farthest)))
+
+
+class PrefixSums(LinearMap):
+    """How many records have each value of the last attribute or a lower one: a map given by functions."""
+
+    kind = "prefix-sums"
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        if not shape or prod(shape) <= 0 or shape[-1] >= TOP_WEIGHT:
+            raise WorkloadError("Prefix sums need an attribute to sum along, with fewer than 2^20 values.")
+        self.shape, self.answers = tuple(shape), prod(shape)
+
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Add up along the last attribute."""
+        return np.cumsum(cells.reshape(self.shape), axis=-1).reshape(-1)
+
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up along the last attribute, from its end."""
+        return np.asarray(np.cumsum(answers.reshape(self.shape)[..., ::-1], axis=-1)[..., ::-1])
+
+    def l1(self, unit: Unit) -> int:
+        """Return it: a record of the lowest value is in every sum; one replaced leaves the sums between the two values."""
+        return unit.rows * self._moved(unit)
+
+    def l2_squared(self, unit: Unit) -> int:
+        """Return it: every sum that a record moves, it moves by one."""
+        return unit.rows**2 * self._moved(unit)
+
+    def _moved(self, unit: Unit) -> int:
+        values = self.shape[-1]
+        if unit.kind == "add-remove":
+            return values
+        return 2 * values if self.answers > values else max(values - 1, 1)
+
+
+def stored_map(kind: str, shape: tuple[int, ...], weights: Counts | None) -> LinearMap:
+    """Return the map that a release has on record; ``weights`` are flat."""
+    if kind == PrefixSums.kind and weights is None:
+        return PrefixSums(shape)
+    if kind == Matrix.kind and weights is not None:
+        return Matrix(weights.reshape(-1, prod(shape)), shape)
+    raise FormatError(f'There is no linear query called "{kind}" in this version of the software: upgrade it.')

@@ -1,0 +1,21 @@
+"""The questions that may be put to a door, a file for each kind. May see private counts on their way to the noise."""
+
+from understudy.privacy.questions.base import Mask, Question, Receipt
+from understudy.privacy.questions.choice import Choice, Selection
+from understudy.privacy.questions.distances import Distances, DistancesTo
+from understudy.privacy.questions.linear import Linear, linear_scale_for
+from understudy.privacy.questions.marginal import Marginal, Measurement
+
+__all__ = [
+    "Choice",
+    "Distances",
+    "DistancesTo",
+    "Linear",
+    "Marginal",
+    "Mask",
+    "Measurement",
+    "Question",
+    "Receipt",
+    "Selection",
+    "linear_scale_for",
+]

@@ -1,0 +1,121 @@
+"""A private choice among candidates, by the exponential mechanism. May see private scores, on their way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from understudy.domain import Clique, Domain
+from understudy.errors import WorkloadError
+from understudy.privacy.cost import float_above, positive, selection_cost
+from understudy.privacy.noise import Counts
+from understudy.privacy.questions.base import Mask, Question, Receipt
+from understudy.privacy.questions.marginal import require_order
+from understudy.privacy.scoring import Candidate, integer_weights, scores
+from understudy.privacy.unit import Unit
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A private choice among candidates, and all that is public about how it was made."""
+
+    index: int
+    clique: Clique
+    epsilon: float
+    rho: Fraction
+    weights: Counts
+    """The integer weights actually used, one per candidate."""
+    sensitivity: int
+    """How far any score could move between neighbours, in the units of ``weights``."""
+    scale: float
+    """P(candidate) ∝ exp(score / scale)."""
+    private: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Question[Selection]):
+    """Asks for one of ``candidates``, with P ∝ exp(epsilon · score / (2 · sensitivity)).
+
+    Costs ``epsilon² / 8``. The sensitivity is the largest weight times ``unit.score``; the scores are not
+    monotone in the table, hence the 2.
+    """
+
+    candidates: Sequence[Candidate]
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        """Refuse a choice among nothing, and an epsilon that is none."""
+        _ = self.weights
+        positive(self.epsilon, "epsilon")
+
+    @cached_property
+    def weights(self) -> Counts:
+        """The integer weights of the candidates."""
+        return integer_weights([candidate.weight for candidate in self.candidates])
+
+    @property
+    def reads(self) -> tuple[Clique, ...]:
+        """The marginals to choose from."""
+        return tuple(candidate.clique for candidate in self.candidates)
+
+    @property
+    def purpose(self) -> str:
+        """As in ``select one of 12 marginals, epsilon = 0.1``."""
+        return f"select one of {len(self.candidates)} marginals, epsilon = {float(self.epsilon):.6g}"
+
+    def terms(self, unit: Unit) -> Mapping[str, Any]:
+        """Return what was chosen from, and how sharply; estimates follow from earlier answers."""
+        penalties = [float(candidate.penalty).hex() for candidate in self.candidates]
+        chosen_from = {"select": list(self.reads), "weights": self.weights.tolist(), "penalties": penalties}
+        return {**chosen_from, "scale": self.mask(unit).scale.hex()}
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return the cost of a selection, whatever the unit: the scale follows from it."""
+        return selection_cost(self.epsilon)
+
+    def mask(self, unit: Unit) -> Mask:
+        """Return the exponential mechanism for these weights."""
+        sensitivity = int(self.weights.max()) * unit.score
+        return Mask("selection", float_above(2 * sensitivity / positive(self.epsilon, "epsilon")), sensitivity)
+
+    def require(self, domain: Domain) -> None:
+        """Refuse candidates that do not fit the table; their estimates are made here at the latest."""
+        require_estimates(self.candidates, domain)
+
+    def exact(self, counts: Sequence[Counts]) -> Counts:
+        """Return the scores."""
+        return scores(counts, self.candidates)
+
+    def size(self, domain: Domain) -> int:
+        """Return 1: the place of the chosen candidate."""
+        return 1
+
+    def fits(self, outcome: Counts) -> bool:
+        """Whether it is the place of a candidate."""
+        return 0 <= int(outcome[0]) < len(self.candidates)
+
+    def answer(self, outcome: Counts, receipt: Receipt) -> Selection:
+        """Return the choice."""
+        index, mask = int(outcome[0]), self.mask(receipt.unit)
+        return Selection(
+            index=index,
+            clique=self.candidates[index].clique,
+            epsilon=float(self.epsilon),
+            rho=receipt.rho,
+            weights=self.weights,
+            sensitivity=mask.sensitivity,
+            scale=mask.scale,
+            private=receipt.private,
+        )
+
+
+def require_estimates(candidates: Sequence[Candidate], domain: Domain) -> None:
+    """Refuse candidates whose clique or estimate is not of ``domain``."""
+    for candidate in candidates:
+        require_order(candidate.clique, domain, "Candidate")
+        if candidate.estimate.shape != domain.shape(candidate.clique):
+            name = f"Candidate ({', '.join(candidate.clique)})"
+            raise WorkloadError(f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's.")

@@ -1,0 +1,79 @@
+"""The kept mutants of questions, of linear queries, of the unit as a value, and of filters that doors share."""
+
+from __future__ import annotations
+
+from audit.mutant import one
+
+MAPS, UNIT, FILTER = "tests/privacy/test_maps.py::", "tests/privacy/test_unit.py::", "tests/privacy/test_filter.py::"
+CONTRACT = "tests/contracts/test_questions.py::test_a_question_keeps_the_contract"
+
+MUTANTS = [
+    one(
+        "a-query-at-the-price-of-a-marginal",
+        (8, 11),
+        "a linear query charged as if its weights were 1",
+        ("privacy/maps.py", "added = int(norms[0].max()), int(norms[1].max())", "added = 1, 1"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
+        "a-replaced-record-as-if-added",
+        (11, 17),
+        "a linear query under replacement charged for the largest column, not for the farthest two",
+        ("privacy/maps.py", 'return added if unit.kind == "add-remove" else replaced', "return added"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
+        "prefix-sums-at-the-price-of-one",
+        (8, 11),
+        "prefix sums charged as if a record were in one of them alone",
+        ("privacy/maps.py", "            return values\n", "            return 1\n"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
+        "wrapping-query",
+        (4, 5, 11),
+        "the sums of a linear query wrap round at the end of int64",
+        ("privacy/questions/linear.py", "return self.query.exact(counts[0])", "return self.query.apply(counts[0])"),
+        CONTRACT,
+    ),
+    one(
+        "many-rows-in-many-cells",
+        (8, 11, 17),
+        "the rows of a person are taken to lie in different cells",
+        (
+            "privacy/unit.py",
+            'return self.rows**2 if self.kind == "add-remove"',
+            'return self.rows if self.kind == "add-remove"',
+        ),
+        f"{UNIT}test_sensitivities_are_the_most_that_a_neighbour_moves",
+        CONTRACT,
+    ),
+    one(
+        "a-filter-for-each-door",
+        (8, 9),
+        "doors that are given one filter each spend all of it",
+        ("privacy/door.py", "budget if isinstance(budget, Filter) else Filter(budget.rho)", "Filter(budget.rho)"),
+        f"{FILTER}test_two_doors_with_one_filter_cannot_overspend_together",
+    ),
+    one(
+        "any-size-of-answer",
+        12,
+        "the door does not compare the number of answers with what the question stated",
+        ("privacy/door.py", 'if mask.kind != "selection" and exact.size != size:', "if False:"),
+        "tests/contracts/test_questions.py::test_the_door_itself_refuses_an_answer_of_another_size",
+    ),
+    one(
+        "a-bound-from-a-linear-query",
+        37,
+        "a bound reads the answers of a linear query as if they were cells",
+        (
+            "uncertainty/estimator.py",
+            "for m in measurements if m.query is None and wanted",
+            "for m in measurements if wanted",
+        ),
+        "tests/uncertainty/test_linear_queries.py::test_no_bound_rests_on_a_linear_query",
+    ),
+]
