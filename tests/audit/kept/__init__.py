@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from audit.mutant import Mutant
 
-from . import bounds, door, ends, files, reading, releases
+from . import bounds, door, ends, files, reading, releases, rooms
 
-PRODUCT: list[Mutant] = [*door.MUTANTS, *reading.MUTANTS, *files.MUTANTS, *ends.MUTANTS, *bounds.MUTANTS, *releases.MUTANTS]
+PRODUCT: list[Mutant] = [
+    mutant for group in (door, reading, files, rooms, ends, bounds, releases) for mutant in group.MUTANTS
+]
