@@ -49,7 +49,7 @@ def pytest_run(arguments: Sequence[str], mutant: str = "") -> Ran:
     with TemporaryDirectory(prefix="understudy-audit-") as folder:
         result = Path(folder, "result.json")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "audit.plugin", "-p", "no:cacheprovider", *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(TESTS), RESULT: str(result), MUTANT: mutant}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{TESTS}", RESULT: str(result), MUTANT: mutant}
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
         found = (
             json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {"status": done.returncode, "tests": {}}
