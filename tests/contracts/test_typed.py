@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from understudy.schema import Schema, parse_schema
+
 from .values import POSITIONS, counted, moved, objects, placed, schema_of
 
 MOST, LEAST = 2**63 - 1, -(2**63)
@@ -89,6 +91,11 @@ TYPED: dict[str, Typed] = {
     "polars int128": (lambda values: pl.Series("x", values, dtype=pl.Int128), [1, 2, 9], [2**127 - 1, -(2**127), None]),
     "Arrow timestamp": (viewed(pa.timestamp("s", "Europe/Berlin")), SECONDS, [*WIDE, None]),
     "Arrow timestamp in no zone": (viewed(pa.timestamp("us", "Nowhere/Zone")), SECONDS, [*WIDE, None]),
+    "Arrow timestamp of microseconds": (
+        viewed(pa.timestamp("us")),
+        [1_590_969_599_500_000, 1_612_325_106_000_000],  # the first is half a second before June 2020
+        [*WIDE, -500_000, None],
+    ),
     "Arrow duration": (viewed(pa.duration("s")), SMALL, [*WIDE, None]),
     "Arrow time": (viewed(pa.time64("ns")), SMALL, [MOST, -1, None]),
     "Arrow date": (viewed(pa.date32(), pa.int32()), DAYS, [2**31 - 1, -(2**31), None]),
@@ -129,3 +136,44 @@ def test_a_typed_value_is_encoded_alone(name: str) -> None:
                 after = counted({"x": make(placed(ordinary, value, position))}, schema)
                 failed += [(kind, value, position)] if moved(before, after) else []
     assert failed == []
+
+
+@pytest.mark.promise(27)
+def test_the_runs_of_a_slice_are_its_own() -> None:
+    schema = schema_of("categorical with strays")
+    assert counted({"x": sliced(TEXT)}, schema) == counted({"x": TEXT}, schema)
+
+
+ACCENTS = parse_schema('[columns.x]\nkind = "categorical"\nvalues = ["é", "ü", "b"]\nother = "o"')
+ZONE = parse_schema(
+    '[columns.x]\nkind = "datetime"\nmin = 2020-01-01T00:00:00\nmax = 2021-12-31T00:00:00\nwidth = "1 month"\n'
+    'timezone = "Europe/Berlin"\nnullable = true'
+)
+CLOCK = ["2020-05-31 23:30", "2020-06-01 00:30", "2021-02-03T04:05:06", "2020-12-31 23:59:59,9"]
+TEXTS: dict[str, tuple[Schema, list[str], list[Any]]] = {
+    "accents": (ACCENTS, ["é", "ü", "b", " é"], ["\ud800", b"\xff", b"\xc3\xa9", "\ufeffé", "É", None]),
+    "wall clocks": (
+        ZONE,
+        CLOCK,
+        ["2021-02-03T04:05:06Z", "2021-02-03 04:05+05:30", "0000-00-00", "9999-12-31T23:59:60-15:59"],
+    ),
+}
+HELD: dict[str, Callable[[list[Any]], Any]] = {
+    "objects": list,
+    "texts": lambda values: pa.array(
+        [v.encode("utf-8", "replace") if isinstance(v, str) else v for v in values], pa.binary()
+    ),
+}
+
+
+@pytest.mark.promise(27)
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_read_alone(name: str, held: str) -> None:
+    schema, ordinary, odd = TEXTS[name]
+    make = HELD[held]
+    before = counted({"x": make(ordinary)}, schema)
+    for value in odd:
+        for position in POSITIONS:
+            after = counted({"x": make(placed(ordinary, value, position))}, schema)
+            assert not moved(before, after), (value, position)

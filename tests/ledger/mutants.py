@@ -30,7 +30,8 @@ def debit_after_read(patch: pytest.MonkeyPatch) -> None:
     class Later(RunJournal):
         def __init__(self, ledger: Ledger, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
             self._begin = lambda: begin(ledger, *arguments, **options)
-            self._charged, self._pending, self._place, self._past, self._table = Fraction(0), [], 0, (), None
+            self._charged = self._before = Fraction(0)
+            self._pending, self._place, self._past, self._table = [], 0, (), None
 
         def commit(self, request: Request, outcome: Counts) -> None:
             if self._begin is not None:

@@ -27,6 +27,14 @@ def paid(ledger: Ledger, then: Callable[[], None]) -> None:
         then()
 
 
+def resumed_and_stopped(ledger: Ledger) -> None:
+    """Go on with a run, and stop before it asks anything."""
+    with spending() as run:
+        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=True)
+        run.filter = Filter(BUDGET.rho)
+        raise Stop
+
+
 def ended(ledger: Ledger, error: BaseException, *, before: object = None) -> Spent:
     """Let a run that has paid for one question end with ``error``; return what this says was spent."""
 
@@ -99,3 +107,13 @@ def test_an_end_in_the_middle_of_the_reservation_does_not_say_that_nothing_count
         run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=False)
     (kept,) = ledger.state().runs
     assert caught.value.spent == Spent(Fraction(0), BUDGET.rho, kept.counts)  # type: ignore[attr-defined]
+
+
+@pytest.mark.promise(30)
+def test_what_stays_spent_stays_spent_when_the_run_is_resumed_and_stops_again(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    assert ended(ledger, Stop()) == Spent(PART, BUDGET.rho, PART, resumable=True)
+    with pytest.raises(Stop) as caught:
+        resumed_and_stopped(ledger)
+    assert caught.value.spent == Spent(PART, BUDGET.rho, PART, resumable=True)  # type: ignore[attr-defined]
+    assert ledger.state().dataset("people").spent == PART

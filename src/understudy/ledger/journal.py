@@ -31,11 +31,18 @@ class RunJournal:
 
     keeps = True
 
-    def __init__(self, path: Path, held: Entry, past: Iterable[Item] = (), table: Item | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        held: Entry,
+        past: Iterable[Item] = (),
+        table: Item | None = None,
+        before: Fraction = Fraction(0),
+    ) -> None:
         self.path, self.run, self.dataset, self.budget = path, held.run, held.dataset, held.amount
         self._token, self._last = held.details["token"], (held.seq, held.hash)
         self._past, self._place, self._table = tuple(past), 0, table
-        self._charged = sum((item.rho for item in self._past), Fraction(0))
+        self._charged, self._before = sum((item.rho for item in self._past), Fraction(0)), before
         self._pending: list[tuple[Kind, str, bytes]] = []
         self._drops: list[str] = []
 
@@ -43,6 +50,11 @@ class RunJournal:
     def charged(self) -> Fraction:
         """What the answers on record cost, exactly."""
         return self._charged
+
+    @property
+    def spent(self) -> Fraction:
+        """What is on record as spent: what the answers cost, or what the run had settled for before, if that is more."""
+        return max(self._charged, self._before)
 
     @property
     def replaying(self) -> bool:
@@ -112,7 +124,7 @@ class RunJournal:
     def stop(self, spent: Fraction) -> None:
         """Settle a run that failed: what it spent counts, the rest of its budget is free again until it is resumed."""
         with self._mine() as book:
-            self._add(book, "stopped", rho=max(spent, self._charged))
+            self._add(book, "stopped", rho=max(spent, self.spent))
 
     def finish(self, *, unplayed: bool = False) -> None:
         """Settle a run whose release is safe: its charges count, and its answers need not be kept any longer.
@@ -122,7 +134,7 @@ class RunJournal:
         if self.replaying and not unplayed:
             raise InternalError("A run finished before it had asked all that it asked before.")
         with self._mine() as book:
-            self._add(book, "finished", rho=self._charged)
+            self._add(book, "finished", rho=self.spent)
             book.drop_contents(self.run)
 
     def _add(self, book: Book, kind: Kind, **rest: Any) -> None:

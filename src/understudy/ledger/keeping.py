@@ -102,7 +102,7 @@ class Spending:
     def rho(self) -> Fraction:
         """What was spent: at least what is on record."""
         known = Fraction(0) if self.filter is None else self.filter.spent
-        return known if self.log is None else max(known, self.log.charged)
+        return known if self.log is None else max(known, self.log.spent)
 
     def finish(self) -> None:
         """Settle the run, whose release is safe."""

@@ -106,7 +106,7 @@ class Ledger:
             _require_left(found, chosen.budget - chosen.counts)
             detail = {"token": secrets.token_hex(16)}
             made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
-        return RunJournal(self.path, made, chosen.items, chosen.table)
+        return RunJournal(self.path, made, chosen.items, chosen.table, before=chosen.stays)
 
     def remove_if_done(self) -> None:
         """Take the file away when no run in it is unfinished, and none that stopped has spent anything."""

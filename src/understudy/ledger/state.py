@@ -49,6 +49,8 @@ class Run:
     items: tuple[Item, ...] = field(default=(), repr=False)
     table: Item | None = field(default=None, repr=False)
     """The line with the fingerprint of its table."""
+    before: Fraction = Fraction(0)
+    """What it had settled for when it was resumed: that stays spent, whatever it does then."""
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -64,6 +66,11 @@ class Run:
     def counts(self) -> Fraction:
         """What counts as spent."""
         return self.budget if self.settled is None else self.settled
+
+    @property
+    def stays(self) -> Fraction:
+        """The most that it ever settled for."""
+        return self.before if self.settled is None else max(self.before, self.settled)
 
 
 @dataclass(frozen=True)
@@ -179,7 +186,9 @@ class State:
         self._expect(run.state != "finished", entry, "resumes a finished run")
         self._expect(entry.amount == run.budget, entry, "resumes a run with another budget")
         token = str(entry.details["token"])
-        self._runs[run.name] = replace(run, state="running", settled=None, token=token, resumed=run.resumed + 1)
+        self._runs[run.name] = replace(
+            run, state="running", settled=None, before=run.stays, token=token, resumed=run.resumed + 1
+        )
         self._within_cap(entry)
 
     def _bound(self, entry: Entry) -> None:
@@ -208,7 +217,8 @@ class State:
 
     def _finished(self, entry: Entry) -> None:
         self._settle(entry, "finished")
-        self._expect(entry.amount == self._sums[entry.run], entry, "finishes with another sum than its answers have")
+        most = max(self._sums[entry.run], self._runs[entry.run].before)
+        self._expect(entry.amount <= most, entry, "finishes with another sum than its answers have")
 
     def _settle(self, entry: Entry, state: Literal["stopped", "finished"]) -> None:
         run = self._runs[entry.run]

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from audit.mutant import Mutant
 
-from . import bounds, door, ends, files, questions, reading, releases
+from . import bounds, door, ends, files, questions, reading, releases, rooms
 
 PRODUCT: list[Mutant] = [
-    *door.MUTANTS,
-    *questions.MUTANTS,
-    *reading.MUTANTS,
-    *files.MUTANTS,
-    *ends.MUTANTS,
-    *bounds.MUTANTS,
-    *releases.MUTANTS,
+    mutant for group in (door, questions, reading, files, rooms, ends, bounds, releases) for mutant in group.MUTANTS
 ]
