@@ -189,7 +189,7 @@ def test_counting_that_fails_says_nothing_of_the_table(
     data = tmp_path / "a.csv" if make is Path else make({"name": ["ann"]})
     source = unopened(data, SCHEMA)
     monkeypatch.setattr(Tally, "add", fail)
-    with pytest.raises((SourceError, MemoryError)) as caught:
+    with pytest.raises((InternalError, MemoryError)) as caught:
         source.count([("name",)])
     assert MARK not in words_of(caught.value)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Literal, NoReturn, TypeVar
 
-from understudy.errors import SourceError, UnderstudyError
+from understudy.errors import InternalError, SourceError, UnderstudyError
 
 T = TypeVar("T")
 _END = object()
@@ -20,11 +20,13 @@ _PANIC = "PanicException"
 class guarded:
     """While inside, any failure becomes a SourceError that names ``what`` and the kind of failure, and nothing else.
 
+    With ``ours`` it is a fault of this software, and becomes an InternalError.
+
     ``with guarded('The file "a.csv"', "Is it whole?"): ...``
     """
 
-    def __init__(self, what: str, advice: str = "") -> None:
-        self.what, self.advice = what, advice
+    def __init__(self, what: str, advice: str = "", *, ours: bool = False) -> None:
+        self.what, self.advice, self.ours = what, advice, ours
 
     def __enter__(self) -> None:
         pass
@@ -37,7 +39,8 @@ class guarded:
             return False
         if isinstance(error, MemoryError):  # its own words may say how many rows there are
             raise_clean(MemoryError(f"There is not enough memory to read this: {self.what}."))
-        raise_clean(SourceError(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
+        kind_of_ours = InternalError if self.ours else SourceError
+        raise_clean(kind_of_ours(f"{self.what} cannot be read ({self.told(error)}). {self.advice}".rstrip()))
 
     def told(self, error: BaseException) -> str:
         """Return what may be said of the failure: its kind."""

@@ -32,7 +32,7 @@ class Unopened:
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
-        with guarded("The table"):
+        with guarded("The table", ours=True):
             if self._source is None:
                 assert self._open is not None
                 self._source, self._open = self._open(), None  # the table itself is needed no longer
