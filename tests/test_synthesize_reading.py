@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import understudy
@@ -42,8 +43,8 @@ def lazy_file(folder: Path) -> pl.LazyFrame:
 
 
 def failing_query(folder: Path) -> understudy.Sql:
-    (folder / "t.csv").write_text("age\n1\nx\n")
-    return understudy.Sql(f"SELECT CAST(age AS INTEGER) AS age FROM read_csv('{folder / 't.csv'}', all_varchar = true)")
+    pq.write_table(pa.table({"age": ["1", "x"]}), folder / "t.parquet")
+    return understudy.Sql(f"SELECT CAST(age AS INTEGER) AS age FROM '{folder / 't.parquet'}'")
 
 
 TABLES: dict[str, Callable[[Path], Any]] = {
