@@ -89,7 +89,7 @@ MUTANTS: list[Mutant] = [
         "counting-is-not-guarded",
         31,
         "an error while counting comes out as it is",
-        ("source/unopened.py", '        with guarded("The table"):\n', "        if True:\n"),
+        ("source/unopened.py", '        with unforeseen("The table"):\n', "        if True:\n"),
         f"{GUARD}test_counting_that_fails_says_nothing_of_the_table",
     ),
     one(
