@@ -34,6 +34,8 @@ SLOW = (
     "ledger/test_ledger.py",
     "mechanism/test_aim.py",
     "mechanism/test_spend.py",
+    "model/test_estimation.py",
+    "model/test_generation.py",
     "report/test_page.py",
     "source/test_sql.py",
     "statistical",
