@@ -2,8 +2,9 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
-.PHONY: help demo test audit vulnerabilities check test-oracle test-browser \
+.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-browser \
 	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
@@ -27,11 +28,21 @@ $(VENV)/.check: $(VENV)/.test
 	$(BIN)/pip install --quiet --constraint constraints.txt --group check
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --group docs
+	@touch $@
+
 demo: $(VENV)/.installed  ## set up, then run the main job on the bundled example
 	$(BIN)/understudy demo
 
 test: $(VENV)/.test  ## set up, then run the tests
-	$(BIN)/python -m pytest
+	$(PYTEST) --ignore tests/benchmarks
+
+quick: $(VENV)/.test  ## the tests for while you work: all but the slow ones, under a minute
+	$(PYTEST) --ignore tests/benchmarks -m "not slow and not oracle and not browser and not audit"
+
+test-benchmarks: $(VENV)/.test  ## the tests of the benchmarks and of the pages that they write
+	$(PYTEST) tests/benchmarks
 
 audit: $(VENV)/.test  ## every promise, the tests that hold it, and whether the kept mutants are caught
 	PYTHONPATH=tests $(BIN)/python -m audit
@@ -45,6 +56,16 @@ check: $(VENV)/.check  ## formatter, linter, strict types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs  ## the documentation site, into build/site; a warning is an error
+	$(BIN)/python docs/build_site.py
+
+build: $(BIN)/pip  ## the package for an index, into dist
+	$(BIN)/pip install --quiet "build>=1.2"
+	$(BIN)/python -m build
+
+picture: $(VENV)/.installed  ## make the README's picture of a report again (needs Chromium)
+	$(BIN)/python docs/picture.py
 
 test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it beside)
 	$(BIN)/pip install --quiet --group oracle
@@ -98,4 +119,4 @@ results: $(VENV)/.bench  ## write docs/results.md and its figures from the store
 	$(BIN)/python benchmarks/results_page.py
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,9 @@
 
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -26,3 +28,36 @@ def pytest_make_parametrize_id(config: object, val: object) -> str | None:
     from understudy.privacy import Unit  # not before: the mutants of the audit are made while it is loaded
 
     return f"Unit.{val.value.upper()}" if isinstance(val, Unit) else None
+
+
+SLOW = (
+    "audit/test_canary.py",
+    "audit/test_numbers.py",
+    "cli/test_commands.py",
+    "cli/test_ends.py",
+    "cli/test_ledger.py",
+    "contracts",
+    "docs",
+    "ledger/test_kills.py",
+    "ledger/test_ledger.py",
+    "mechanism/test_aim.py",
+    "mechanism/test_spend.py",
+    "model/test_estimation.py",
+    "model/test_generation.py",
+    "report/test_page.py",
+    "source/test_sql.py",
+    "statistical",
+    "test_extremes.py",
+    "test_synthesize.py",
+    "uncertainty",
+)
+"""Files and folders that take most of the time of the suite. ``make quick`` leaves them out, ``make test`` runs them."""
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, by its place, so that one list says what ``make quick`` leaves out."""
+    slow = [HERE / name for name in SLOW]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in slow):
+            item.add_marker(pytest.mark.slow)

@@ -101,7 +101,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def read_blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page; ``key=value`` words after the language are kept."""
     for found in FENCE.finditer(text):
-        words = dict(word.split("=", 1) for word in found[2].split())
+        words = dict(word.split("=", 1) for word in found[2].split() if "=" in word)
         yield Block(found[1], words, found[3], text.count("\n", 0, found.start()) + 1)
 
 

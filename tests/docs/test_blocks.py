@@ -1,4 +1,4 @@
-"""Every command and code block of the README and of docs/ runs, and prints what the page shows.
+"""Every command and code block of the README, of the pages beside it and of docs/ runs, and prints what the page shows.
 
 How it is done. A page is played from top to bottom in one temporary folder: ``sh`` blocks line by line with the installed
 ``understudy``, ``python`` blocks in one namespace. A line must end with status 0; a block that shows an error on purpose
@@ -27,10 +27,13 @@ from understudy import example
 ROOT = Path(__file__).parents[2]
 ADULT = ROOT.parent / "shared" / "datasets" / "raw" / "adult.csv"
 OWN_TEST = {"docs/schema.md": "tests/schema/test_schema_docs.py"}
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+AT_THE_ROOT = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+PAGES = [*AT_THE_ROOT, *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 UNRUN = {
     "make demo": "would install the package into .venv; the page's `understudy demo` is what it runs",
     "make test": "would run this test",
+    "make quick": "would run the tests",
+    "make check": "runs by itself before a change lands",
     "make bench-": "takes minutes to hours, and needs tables that are not part of this repository",
     "pip install": "would change the environment that the tests run in",
 }
@@ -83,7 +86,7 @@ def reviewed(draft: str, changes: str) -> str:
 
 
 def test_there_are_blocks_to_run() -> None:
-    for page, at_least in {"README.md": 4, "docs/tutorial.md": 10}.items():
+    for page, at_least in {"README.md": 4, "docs/tutorial.md": 10, "docs/howto/researcher.md": 5}.items():
         assert sum(block.language in ("sh", "python") for block in blocks_of(page)) >= at_least
 
 
