@@ -135,7 +135,7 @@ def test_workloads_by_value_and_by_file(tmp_path: Path) -> None:
         made = quick(table(50), workload=workload)
         assert made.manifest.workload.name == "custom"
         assert made.workload.cliques == (("age", "sex"),)
-        assert made.workload.costs == (2.0,)
+        assert made.workload.query_weights == (2.0,)
     assert quick(table(50), workload="target:sex").manifest.workload.name == "target:sex"
 
 

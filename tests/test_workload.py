@@ -16,7 +16,7 @@ ABCD = Domain.of({"a": 2, "b": 3, "c": 4, "d": 5})
 def test_all_kway_lists_each_combination_once_with_weight_one() -> None:
     workload = Workload.all_kway(ABCD, 2)
     assert workload.cliques == tuple(combinations("abcd", 2))
-    assert set(workload.costs) == {1.0}
+    assert set(workload.query_weights) == {1.0}
     assert workload.queries == 6
 
 
@@ -53,7 +53,7 @@ def test_weights_are_the_papers_sum_over_queries(found: list[tuple[set[str], flo
 def test_duplicates_are_doubled_weights_exactly(found: list[tuple[set[str], float]]) -> None:
     twice = Workload.of(ABCD, found + found)
     doubled = Workload.of(ABCD, [(attributes, 2 * weight) for attributes, weight in found])
-    assert (twice.cliques, twice.costs, twice.weights) == (doubled.cliques, doubled.costs, doubled.weights)
+    assert (twice.cliques, twice.query_weights, twice.weights) == (doubled.cliques, doubled.query_weights, doubled.weights)
     assert twice.queries == 2 * doubled.queries
 
 
@@ -62,7 +62,7 @@ def test_skewed_is_fixed_by_its_seed_and_is_skewed() -> None:
     one, same, other = Workload.skewed(domain, 1), Workload.skewed(domain, 1), Workload.skewed(domain, 2)
     assert one == same
     assert one != other
-    assert one.queries == sum(one.costs) == 256
+    assert one.queries == sum(one.query_weights) == 256
     assert all(len(r) == 3 for r in one.cliques)
     singles = sorted(w for r, w in one.weights.items() if len(r) == 1)
     assert singles[-1] > 5 * singles[0]

@@ -37,7 +37,7 @@ def workload_error_l2(workload: Workload, real: Sequence[Counts], synthetic: Seq
 def workload_error_max(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> float:
     """Return 1/|D| max_i c_i ‖M_i(D) - M_i(D̂)‖_∞: the worst single cell, otherwise as ``workload_error``."""
     gaps = _gaps(workload, real, synthetic)
-    worst = max(c * float(np.abs(gap).max()) for c, gap in zip(workload.costs, gaps, strict=True))
+    worst = max(c * float(np.abs(gap).max()) for c, gap in zip(workload.query_weights, gaps, strict=True))
     return worst / _rows(real)
 
 

@@ -33,7 +33,7 @@ _NAMED = re.compile(r"all-(\d+)way|target:(.+)|skewed(?::(\d+))?")
 
 @dataclass(frozen=True)
 class Workload:
-    """Distinct marginals (``cliques``) with weights c > 0 (``costs``). Make one with a class method.
+    """Distinct marginals (``cliques``) with weights c > 0 (``query_weights``). Make one with a class method.
 
     ``queries`` is k of the paper's Definition "Workload Error": how many queries were listed, repeats and
     weights of zero included. Listing a query twice is listing it once at twice the weight for every mechanism
@@ -43,7 +43,7 @@ class Workload:
 
     domain: Domain
     cliques: tuple[Clique, ...]
-    costs: tuple[float, ...]
+    query_weights: tuple[float, ...]
     queries: int
 
     @classmethod
@@ -151,7 +151,7 @@ class Workload:
         The sum over queries may be taken attribute by attribute: w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s.
         """
         found: dict[str, list[float]] = {a: [] for a in self.attributes}
-        for clique, cost in zip(self.cliques, self.costs, strict=True):
+        for clique, cost in zip(self.cliques, self.query_weights, strict=True):
             for attribute in clique:
                 found[attribute].append(cost)
         share = {attribute: _sum(costs) for attribute, costs in found.items()}
@@ -161,7 +161,7 @@ class Workload:
     def importance(self) -> Mapping[Clique, float]:
         """For each r of the closure, the largest c_s of a query that r is part of: how much a table should care for it."""
         found: dict[Clique, float] = {}
-        for clique, cost in zip(self.cliques, self.costs, strict=True):
+        for clique, cost in zip(self.cliques, self.query_weights, strict=True):
             for size in range(1, len(clique) + 1):
                 for r in combinations(clique, size):
                     found[r] = max(cost, found.get(r, 0.0))
@@ -170,11 +170,11 @@ class Workload:
     @property
     def shares(self) -> tuple[float, ...]:
         """c_i / k for each clique: what a unit of its error adds to the workload error."""
-        return tuple(c / self.queries for c in self.costs)
+        return tuple(c / self.queries for c in self.query_weights)
 
     def describe(self) -> list[dict[str, object]]:
         """Return the queries as plain data, in the form that ``load`` reads."""
-        return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.costs, strict=True)]
+        return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.query_weights, strict=True)]
 
 
 def _pair(query: Query) -> tuple[Iterable[str], object]:

@@ -22,11 +22,11 @@ from understudy.privacy import (
     Door,
     Filter,
     Unit,
-    epsilon_for,
     gaussian_cost,
     laplace_cost,
     laplace_scale_for,
     selection_cost,
+    selection_epsilon_for,
     sigma_for,
 )
 
@@ -65,7 +65,7 @@ def test_laplace_scale_is_the_smallest_that_rho_buys(rho: Fraction, unit: Unit) 
 
 @given(rhos | tiny)
 def test_epsilon_is_the_largest_that_rho_buys(rho: Fraction) -> None:
-    epsilon = epsilon_for(rho)
+    epsilon = selection_epsilon_for(rho)
     assert selection_cost(epsilon) <= rho < selection_cost(nextafter(epsilon, inf))
 
 
@@ -87,7 +87,7 @@ def test_no_sequence_of_charges_exceeds_the_budget(rho: Fraction, costs: list[Fr
 def anneal(budget: Filter, unit: Unit, *, attributes: int, rounds: int, alpha: Fraction, learned: list[bool]) -> int:
     """Algorithms 1 and 3 as far as costs go; ``learned`` stands for each round's annealing condition."""
     rho = budget.rho
-    sigma, epsilon = sigma_for(alpha * rho / rounds, unit), epsilon_for((1 - alpha) * rho / rounds)
+    sigma, epsilon = sigma_for(alpha * rho / rounds, unit), selection_epsilon_for((1 - alpha) * rho / rounds)
     for _ in range(attributes):
         budget.charge(gaussian_cost(sigma, unit), "one-way")
     t, last = 0, False
@@ -96,7 +96,7 @@ def anneal(budget: Filter, unit: Unit, *, attributes: int, rounds: int, alpha: F
             sigma, epsilon = sigma / 2, epsilon * 2
         last = budget.remaining <= 2 * (gaussian_cost(sigma, unit) + selection_cost(epsilon))
         if last:
-            epsilon = epsilon_for((1 - alpha) * budget.remaining)
+            epsilon = selection_epsilon_for((1 - alpha) * budget.remaining)
         budget.charge(selection_cost(epsilon), "select")
         if last:
             sigma = sigma_for(budget.remaining, unit)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.domain import Domain
-from understudy.privacy import UNITS, Budget, Candidate, Door, Unit, epsilon_for, scoring, sigma_for
+from understudy.privacy import UNITS, Budget, Candidate, Door, Unit, scoring, selection_epsilon_for, sigma_for
 from understudy.privacy.noise import Counts
 from understudy.privacy.scoring import TOP_DISTANCE, TOP_WEIGHT, distance, integer_weights, rounded, scores
 
@@ -206,7 +206,7 @@ def adaptive_run(domain: Domain, rows: Rows, unit: Unit, seed: int) -> tuple[Tab
     for _ in range(3):
         shift = float(sum(a.sum() for a in answers)) / 100
         candidates = [Candidate(c, 1.0 + abs(shift), 1.0, np.full(domain.shape(c), shift)) for c in cliques]
-        chosen = door.select(candidates, epsilon=epsilon_for(door.filter.remaining / 10))
+        chosen = door.select(candidates, epsilon=selection_epsilon_for(door.filter.remaining / 10))
         sigma = sigma_for(door.filter.remaining / 2, unit) * (1 + abs(shift) % 1)
         answers.append(door.measure(chosen.clique, scale=sigma).values)
     return source, noise, door

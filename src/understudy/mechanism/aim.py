@@ -28,7 +28,7 @@ from understudy.mechanism.pace import Pace
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, equal_budget, first_budget, last_budget
 from understudy.model import CELL_BYTES, Model
-from understudy.privacy import epsilon_for
+from understudy.privacy import selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
@@ -86,7 +86,7 @@ def algorithm_1(run: Run, config: AimConfig) -> Outcome:
 def run_round(run: Run, config: AimConfig, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
     index, began = len(run.rounds) + 1, run.seconds
-    epsilon, scale = epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
+    epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
     choices = allowed(run.domain, run.model_cliques, pool(run.workload, config), limit)  # C_t: no cost
     run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
     scored = as_candidates(model, choices, run.workload, config, scale)

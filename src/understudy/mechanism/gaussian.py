@@ -69,7 +69,7 @@ class GaussianPgm(Mechanism):
 def shares(workload: Workload) -> list[float]:
     """Return ρ_i ∝ (c_i n_i)^(2/3), which minimises Σ c_i n_i σ_i; PrivSyn's allocation, with weights."""
     cells = [workload.domain.cells(clique) for clique in workload.cliques]
-    return [(c * n) ** (2 / 3) for c, n in zip(workload.costs, cells, strict=True)]
+    return [(c * n) ** (2 / 3) for c, n in zip(workload.query_weights, cells, strict=True)]
 
 
 def measure_all(run: Run, config: NoiseConfig, cliques: Sequence[Clique], parts: Sequence[float]) -> None:

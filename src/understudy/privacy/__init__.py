@@ -9,11 +9,11 @@ from understudy.privacy.conversion import epsilon_of, rho_of
 from understudy.privacy.cost import (
     distances_cost,
     distances_sigma_for,
-    epsilon_for,
     gaussian_cost,
     laplace_cost,
     laplace_scale_for,
     selection_cost,
+    selection_epsilon_for,
     sigma_for,
 )
 from understudy.privacy.door import Door
@@ -67,7 +67,6 @@ __all__ = [
     "Unit",
     "distances_cost",
     "distances_sigma_for",
-    "epsilon_for",
     "epsilon_of",
     "gaussian_cost",
     "laplace_cost",
@@ -75,6 +74,7 @@ __all__ = [
     "linear_scale_for",
     "rho_of",
     "selection_cost",
+    "selection_epsilon_for",
     "sigma_for",
     "stored_map",
 ]

@@ -80,7 +80,7 @@ def laplace_scale_for(rho: Fraction, unit: Unit) -> float:
     return root_above(unit.l1**2 / (2 * positive(rho, "rho")))
 
 
-def epsilon_for(rho: Fraction) -> float:
+def selection_epsilon_for(rho: Fraction) -> float:
     """Return the largest float epsilon whose selection cost is at most ``rho``: the sharpest choice that it
     buys.
     """

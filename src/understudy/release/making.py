@@ -131,7 +131,7 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
 def _workload(workload: Workload, name: str) -> WorkloadEntry:
     listed = [
         QueryEntry(attributes=list(clique), weight=cost)
-        for clique, cost in zip(workload.cliques, workload.costs, strict=True)
+        for clique, cost in zip(workload.cliques, workload.query_weights, strict=True)
     ]
     return WorkloadEntry(name=name, queries=workload.queries, marginals=listed)
 
