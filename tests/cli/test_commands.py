@@ -278,6 +278,22 @@ def test_a_failure_nobody_foresaw_quotes_nothing(home: Path, tmp_path: Path, mon
     assert run_.counts > 0  # it was paid for, and the table was asked, though no answer left
 
 
+@pytest.mark.promise(15)
+def test_a_failure_outside_the_door_quotes_nothing_either(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing private should be there; the text is withheld all the same."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("value CANARY in row 7")
+
+    monkeypatch.setattr(sys.modules["understudy.synthesize"], "make_release", broken)
+    result = run("synthesize", home / "visits.csv", "-s", home / "visits.toml", "-o", tmp_path / "r", *QUICK)
+    assert result.exit_code == 3
+    assert "RuntimeError" in result.stderr
+    assert "CANARY" not in result.output
+
+
 FITTING = """
 import sys, time
 from pathlib import Path

@@ -339,8 +339,7 @@ MUTANTS = [
         15,
         "the text of an unforeseen error on the screen",
         ("cli/ending.py", "said = str(error) if isinstance(error, InternalError) else ", "said = str(error) or "),
-        f"{RELEASES}test_the_command_prints_the_same",
-        f"{CANARY}test_a_run_that_breaks_tells_nothing",
+        "tests/cli/test_commands.py::test_a_failure_outside_the_door_quotes_nothing_either",
     ),
     one(
         "types-from-data",
