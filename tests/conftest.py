@@ -49,6 +49,8 @@ SLOW = (
     "statistical",
     "test_extremes.py",
     "test_synthesize.py",
+    "test_synthesize_kills.py",
+    "privacy/test_samplers.py",
     "uncertainty",
 )
 """Files and folders that take most of the time of the suite. ``make quick`` leaves them out, ``make test`` runs them."""
