@@ -39,7 +39,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Reach:
-    """How wrong marginals can be, in rows: ``rows`` are all, ``rare[a]`` are without a's most frequent value, ``noise[a]`` is
+    """How wrong marginals can be, in rows: ``rows`` are all, ``rare[a]`` those without a's most frequent value, ``noise[a]``
     what the noise on a's one-way marginal comes to. One more entry, 0, stands for no attribute.
     """
 
