@@ -34,6 +34,8 @@ MOST_CELLS = 1 << 24
 """Marginals are refined towards, the smallest first, while all of them together have no more cells."""
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
+AT_ONCE = 1 << 20
+"""Cells of the model's marginals that are held at a time, until they are compared with the rows."""
 TOGETHER = 1 << 18
 """Cells looked up at a time: they stay in cache."""
 PARTS = 64
@@ -74,7 +76,8 @@ def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.r
     top = max((near[clique] for clique in chosen), default=1.0)
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
-        for clique, expected in zip(chosen, model.marginals(chosen), strict=True)
+        for block in domain.blocks(chosen, AT_ONCE)
+        for clique, expected in zip(block, model.marginals(block), strict=True)
     ]
     barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -193,8 +193,15 @@ class Release:
 
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
-        counts = TableMarginals(self.domain, self.codes).marginal(self.domain.clique(columns))
-        return np.asarray(counts * self.weight, np.float64)
+        return self.table_marginals([self.domain.clique(columns)])[0]
+
+    def table_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """As ``table_marginal``, for several sets of columns at once."""
+        return [np.asarray(counts * self.weight, np.float64) for counts in self._counted.marginals(cliques)]
+
+    @cached_property
+    def _counted(self) -> TableMarginals:
+        return TableMarginals(self.domain, self.codes)
 
     def marginal(self, *columns: str) -> Answer:
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
