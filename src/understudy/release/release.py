@@ -135,8 +135,13 @@ class Release:
     def workload(self) -> Workload:
         """The marginals that the table should preserve."""
         named = self.manifest.workload
-        cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
-        return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
+        if (rule := named.rule) is not None:
+            if rule.column is None:
+                return Workload.all_kway(self.domain, rule.size)
+            return Workload.target(self.domain, rule.column, rule.size)
+        listed = named.marginals or []
+        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
+        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -147,7 +152,8 @@ class Release:
     def bounds(self) -> dict[Clique, Bound]:
         """How far off each marginal of the synthetic table may be: in rows, summed over cells, each by itself.
 
-        Every synthetic row counts as ``weight`` rows.
+        Every synthetic row counts as ``weight`` rows. Of a workload with very many marginals a part is listed; ``marginal``
+        has the bound of any other that there is one for.
         """
         confidence = self.manifest.confidence
         return {
