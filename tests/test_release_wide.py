@@ -1,4 +1,4 @@
-"""A release of a wide table: nothing in it grows with the number of marginals, and what is not listed is there when asked for."""
+"""A release of a wide table: it does not grow with the number of marginals; what is not listed is there when asked for."""
 
 from __future__ import annotations
 

@@ -51,7 +51,11 @@ MUTANTS: list[Mutant] = [
         "rows-unpaid",
         37,
         "the bound on the rows takes a failure probability that the others have as well",
-        (BOUNDS, "beta = (1 - TOTAL_SHARE) * (1 - confidence)", "beta = 1 - confidence"),
+        (
+            BOUNDS,
+            "_every(evidence, theirs, (1 - TOTAL_SHARE) * (1 - confidence))",
+            "_every(evidence, theirs, 1 - confidence)",
+        ),
         WHOLE,
     ),
     one(
