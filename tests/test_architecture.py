@@ -179,8 +179,6 @@ def test_trees_and_plans_need_no_arrays() -> None:
 # Size.
 
 LONGEST_FILE, LONGEST_FUNCTION = 400, 40
-LONG_FUNCTIONS = {"synthesize.synthesize"}
-"""Functions that are longer all the same (module.function). May only become fewer."""
 
 
 def functions(module: str) -> Iterator[tuple[str, int]]:
@@ -196,9 +194,4 @@ def functions(module: str) -> Iterator[tuple[str, int]]:
 def test_files_and_functions_are_short(module: str) -> None:
     assert len(MODULES[module].read_text().splitlines()) <= LONGEST_FILE
     long = {name for name, lines in functions(module) if lines > LONGEST_FUNCTION}
-    assert long <= LONG_FUNCTIONS
-
-
-def test_every_known_long_function_is_still_long() -> None:
-    long = {name for module in MODULES for name, lines in functions(module) if lines > LONGEST_FUNCTION}
-    assert long >= LONG_FUNCTIONS, "drop those that are short now from LONG_FUNCTIONS"
+    assert long == set()
