@@ -95,7 +95,7 @@ def test_a_report_that_fails_leaves_no_release(tmp_path: Path, monkeypatch: pyte
     def broken(*_: object) -> None:
         raise ValueError("no page")
 
-    monkeypatch.setattr("understudy.report.write_report", broken)
+    monkeypatch.setattr("understudy.release.release.render_report", broken)
     with pytest.raises(ValueError, match="no page"):
         quick(table(20)).save(tmp_path / "r")
     assert not list(tmp_path.iterdir())

@@ -16,13 +16,13 @@ import numpy as np
 
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
+from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
 from understudy.release.frames import Convert, converter_for
-from understudy.release.manifest import LedgerReference
 from understudy.release.storage import refuse_existing, require_room
 from understudy.request import (
     Output,
