@@ -110,7 +110,7 @@ class Request:
             "unit": self.unit.value,
             "budget": _promise(self.budget),
             "schema": _digest(declared),
-            "workload": f"{self.workload_name} {_digest([queries.cliques, queries.query_weights])}",
+            "workload": f"{self.workload_name} {_digest(queries.told)}",
             "mechanism": self.mechanism.name,
             "rows": self.rows,
             "confidence": self.confidence,
