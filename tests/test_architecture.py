@@ -25,6 +25,7 @@ ROOMS = [
     "ledger",
     "model",
     "workload",
+    "sampling",
     "metrics",
     "mechanism",
     "uncertainty",
