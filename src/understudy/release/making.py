@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Combinations
-from understudy.mechanism import Outcome, Round
-from understudy.model import Model
-from understudy.privacy import Budget
-from understudy.release.frames import Convert, to_arrow
-from understudy.release.manifest import (
+from understudy.manifest.manifest import (
     NOT_PRIVATE,
     Amount,
     BoundEntry,
@@ -33,6 +29,10 @@ from understudy.release.manifest import (
     TableEntry,
     WorkloadEntry,
 )
+from understudy.mechanism import Outcome, Round
+from understudy.model import Model
+from understudy.privacy import Budget
+from understudy.release.frames import Convert, to_arrow
 from understudy.release.release import Release
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema

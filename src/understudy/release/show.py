@@ -6,9 +6,9 @@ from html import escape
 
 import pyarrow as pa
 
+from understudy.manifest.manifest import Manifest
+from understudy.manifest.promise import UNITS, confidence, parameters
 from understudy.quantities import percent, show_size
-from understudy.release.manifest import Manifest
-from understudy.release.promise import UNITS, confidence, parameters
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
 

@@ -12,9 +12,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from understudy.domain import Clique, Combinations
 from understudy.release import Release
 from understudy.report.data import ColumnView, Value, bars_for
+=======
+from understudy.domain import Clique
+from understudy.report.data import ColumnView, Reported, Value, bars_for
+>>>>>>> main
 from understudy.schema import Column
 from understudy.uncertainty import Bound
 
@@ -52,7 +57,7 @@ class Evaluation(Protocol):
     """A release beside the table it stands for."""
 
     @property
-    def release(self) -> Release:
+    def release(self) -> Reported:
         """The release."""
         ...
 
@@ -122,12 +127,12 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
         rows=evaluation.rows,
         synthetic_rows=release.manifest.table.rows,
         error=evaluation.error,
-        epsilon=release.epsilon,
-        private=release.private,
+        epsilon=release.manifest.privacy.epsilon,
+        private=release.manifest.private,
         confidence=release.manifest.confidence,
         workload=release.manifest.workload.name,
         version=release.manifest.understudy,
-        attributes=release.domain.attributes,
+        attributes=release.schema.domain.attributes,
         columns=tuple(_column(found[c.name,], c, most) for c in release.schema.columns if (c.name,) in found),
         pairs=tuple(e for e in errors.values() if len(e.clique) == 2),
         marginals=tuple(sorted(asked, key=lambda e: (e.share, e.clique))),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent
-from understudy.release.promise import confidence, rounded_up
 from understudy.report.charts.distribution import REAL, distribution
 from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.manifest.promise import UNITS, confidence, rounded_up
 from understudy.quantities import percent, show_size
-from understudy.release.promise import UNITS, confidence, rounded_up
 from understudy.report import words as say
 from understudy.report.charts.budget import budget_bar, round_columns
 from understudy.report.charts.distribution import distribution

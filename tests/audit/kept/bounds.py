@@ -51,11 +51,7 @@ MUTANTS: list[Mutant] = [
         "rows-unpaid",
         37,
         "the bound on the rows takes a failure probability that the others have as well",
-        (
-            BOUNDS,
-            "_every(evidence, theirs, (1 - TOTAL_SHARE) * (1 - confidence))",
-            "_every(evidence, theirs, 1 - confidence)",
-        ),
+        (BOUNDS, "theirs, (1 - TOTAL_SHARE) * (1 - confidence))", "theirs, 1 - confidence)"),
         WHOLE,
     ),
     one(
