@@ -12,14 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
 from understudy.domain import Clique, Combinations
-from understudy.release import Release
-from understudy.report.data import ColumnView, Value, bars_for
-=======
-from understudy.domain import Clique
 from understudy.report.data import ColumnView, Reported, Value, bars_for
->>>>>>> main
 from understudy.schema import Column
 from understudy.uncertainty import Bound
 
