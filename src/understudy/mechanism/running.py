@@ -89,6 +89,7 @@ class Run:
         self._held = Fraction(0)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
+        self.selections: list[Selection] = []
         self.fit: Fit | None = None
         self.size = 0
         """Bytes of the junction tree of the last fit."""
@@ -209,6 +210,7 @@ class Run:
         found = self.door.ask(Choice(candidates, epsilon))
         share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
         self.scoring_seconds = (self._clock() - began) / share
+        self.selections.append(found)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -273,6 +275,7 @@ class Run:
             model=model,
             measurements=tuple(self.measurements),
             rounds=tuple(self.rounds),
+            selections=tuple(self.selections),
             answers=dict(answers or {}),
             zeros=self.zeros,
             fit=self.fit,
