@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.release import Release, RoundEntry
-from understudy.release.promise import assumptions, sentences
+from understudy.release.promise import assumptions, sentences, unit_words
 from understudy.schema import Column
 from understudy.uncertainty.supported import reading
 
@@ -134,7 +134,7 @@ def report_data(release: Release) -> ReportData:
         mechanism=manifest.mechanism.name,
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
-        unit=manifest.privacy.unit,
+        unit=unit_words(manifest.privacy),
         epsilon=release.epsilon,
         delta=release.delta,
         rho=manifest.privacy.rho.value,

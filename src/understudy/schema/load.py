@@ -89,6 +89,8 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
     columns: list[Column] = []
     if declared.table.csv is not None and (wrong := dialect_problem(declared.table.csv)) is not None:
         problems.append(Problem(wrong[1], line=locate(("table", "csv", wrong[0]))))
+    if (fault := _person_fault(declared)) is not None:
+        problems.append(Problem(fault.message, line=locate(_key(fault))))
     for name, column in declared.columns.items():
         path: Path = ("columns", name)
         try:
@@ -99,6 +101,18 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
         raise SchemaFileError(source, problems)
     schema = Schema(tuple(columns), (), declared, source)
     return Schema(tuple(columns), _build_zeros(schema, locate), declared, source)
+
+
+def _person_fault(declared: SchemaDeclaration) -> Wrong | None:
+    """Say what is wrong with the declaration of a person."""
+    person, rows = declared.person, declared.rows_per_person
+    if person is None and rows is not None:
+        return Wrong("rows_per_person needs person = ..., the column that identifies a person.", "rows_per_person")
+    if person is not None and rows is None:
+        return Wrong("person needs rows_per_person = ..., how many rows of each person are used at most.", "person")
+    if person in declared.columns:
+        return Wrong(f'"{person}" identifies a person, so it is never released: take it out of the columns.', "person")
+    return None
 
 
 def _key(wrong: Wrong) -> Path:

@@ -17,6 +17,7 @@ from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
 from understudy.schema.column import Column
 from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
+from understudy.schema.person import Person
 from understudy.schema.problems import Problem, SchemaFileError
 from understudy.schema.zeros import DeclaredZeros
 
@@ -60,6 +61,12 @@ class Schema:
     def csv(self) -> CsvDeclaration | None:
         """How CSV files of the table are written, as far as it is declared."""
         return self.table.csv
+
+    @property
+    def person(self) -> Person | None:
+        """Who a person is, where one may have several rows; None where each row is a person."""
+        column, rows = self.declaration.person, self.declaration.rows_per_person
+        return None if column is None or rows is None else Person(column, rows, tuple(self.table.nulls))
 
     @cached_property
     def domain(self) -> Domain:
