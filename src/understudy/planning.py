@@ -80,6 +80,8 @@ class Plan:
     """Bytes that a run may take at its peak."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
+    rows_per_person: int | None = None
+    """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -131,6 +133,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         memory=peak_memory(schema.domain, asked.mechanism.expects(queries), config.max_size),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
+        rows_per_person=None if schema.person is None else schema.person.rows,
     )
 
 

@@ -141,6 +141,13 @@ def test_what_is_used_of_a_person_depends_on_nobody_else(table: list[tuple[int, 
 
 
 @pytest.mark.promise(16)
+def test_what_is_used_of_a_person_does_not_depend_on_how_many_there_are() -> None:
+    people, contents = [i for i in range(1_000) for _ in range(4)], [0, 1, 2, 3] * 1_000
+    together = used(people, contents, 1, 2**16)
+    assert together[:100] == [row for who in range(100) for row in used([who] * 4, contents[:4], 1, 4)]
+
+
+@pytest.mark.promise(16)
 def test_every_row_of_a_person_has_the_same_chance() -> None:
     """20,000 persons with the same seven rows, three of which are alike. False alarms: none, since nothing is drawn."""
     contents, persons = [0, 1, 1, 1, 2, 3, 4], 20_000
@@ -161,33 +168,33 @@ def test_persons_that_are_alike_in_half_their_bits_are_two() -> None:
 
 
 class Growing:
-    """A reader of a table to which rows are added after it was read once, and of new persons."""
+    """A reader of a table to which rows of all kinds are added after it was read once, also of a new person."""
 
     passes = 0
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         self.passes += 1
-        who = [1] * 4 + [2] * 2 + ([1] * 9 + [2] * 9 + [3] * 9 if self.passes > 1 else [])
-        columns = {"who": pa.array(who), "x": pa.array([0] * len(who))}
+        rows = [(who, x) for who in (1, 2) for x in range(2 * who)]
+        rows += [(who, x) for who in (1, 2, 3) for x in range(30)] if self.passes > 1 else []
+        columns = {"who": pa.array([who for who, _ in rows]), "x": pa.array([x for _, x in rows])}
         yield pa.RecordBatch.from_pydict({name: columns[name] for name in names})
 
 
-SMALL = parse_schema('person = "who"\nrows_per_person = 3\n[columns.x]\nkind = "integer"\nmin = 0\nmax = 1\nother = 0\n')
+SMALL = parse_schema('person = "who"\nrows_per_person = 3\n[columns.x]\nkind = "integer"\nmin = 0\nmax = 29\nother = 0\n')
 
 
 @pytest.mark.promise(16)
 def test_the_limit_holds_in_every_pass_also_where_the_table_grows_between() -> None:
     reader = Growing()
     source = StreamedSource(reader, SMALL)
-    assert source.count([("x",)])[0].tolist() in ([5, 0], [6, 0])
     for _ in range(3):
-        assert source.count([()])[0] <= 3 + 3
-    assert reader.passes == 5  # one more than counts
+        assert source.count([("x",)])[0].sum() <= 3 + 3
+    assert reader.passes == 4  # one more than counts
 
 
 def test_a_reader_may_read_nobody() -> None:
     empty = {"who": [], "x": []}
-    assert open_source(empty, SMALL).count([("x",)])[0].tolist() == [0, 0]
+    assert open_source(empty, SMALL).count([("x",)])[0].sum() == 0
     assert len(Identities.none(0).first) == 0
 
 

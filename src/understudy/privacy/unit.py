@@ -67,7 +67,7 @@ class Unit:
 
     def adds_to(self, other: Unit) -> bool:
         """Whether budgets add up: the same is protected, however many rows of a person either counts."""
-        return (self.kind, self.person) == (other.kind, other.person)
+        return (self.kind, self.person) == (other.kind, other.person) and (self.person is not None or self == other)
 
     @property
     def l1(self) -> int:
