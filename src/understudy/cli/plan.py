@@ -50,10 +50,21 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
+        *_persons(plan),
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
         f"  memory            up to {show_size(plan.memory)} at the peak, if the model grows to its limit{_too_much(plan)}",
     ]
+
+
+def _persons(plan: Plan) -> list[str]:
+    """Say what another number of rows of each person would cost: noise is in proportion to it."""
+    rows = plan.rows_per_person
+    if rows is None:
+        return []
+    others = sorted({1, max(1, rows // 2), 2 * rows} - {rows})
+    listed = "; ".join(f"{k:,} row{'s' * (k > 1)}: {plan.sigma_first * k / rows:,.1f}" for k in others)
+    return [f"  rows a person     {rows:,} of each at most; the same noise with {listed}"]
 
 
 def _too_much(plan: Plan) -> str:
