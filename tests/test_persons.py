@@ -21,7 +21,7 @@ from understudy.errors import LedgerError, UserError
 from understudy.ledger import Ledger
 from understudy.planning import plan
 from understudy.privacy import Budget, Unit, sigma_for
-from understudy.request import Request, unit_of
+from understudy.request import Request, budget_of, unit_of
 from understudy.schema import Schema, SchemaFileError, parse_schema
 
 COLUMNS = """
@@ -79,9 +79,9 @@ def test_a_declaration_that_makes_no_sense_says_so(head: str, says: str) -> None
 @pytest.mark.promise(16)
 @pytest.mark.promise(17)
 def test_the_unit_follows_from_the_schema() -> None:
-    assert Request.of(PERSONS, rho=1).unit == UNIT
-    assert Request.of(PERSONS, rho=1, unit="replace").unit == Unit("replace", 4, "patient")
-    assert Request.of(ROWS, rho=1).unit == Unit.ADD_REMOVE
+    assert Request.of(PERSONS, budget_of(None, None, 1)).unit == UNIT
+    assert Request.of(PERSONS, budget_of(None, None, 1), unit="replace").unit == Unit("replace", 4, "patient")
+    assert Request.of(ROWS, budget_of(None, None, 1)).unit == Unit.ADD_REMOVE
     assert unit_of(UNIT, PERSONS) == unit_of(Unit.ADD_REMOVE, PERSONS) == UNIT
     for wrong, schema in ((Unit("add-remove", 2), PERSONS), (Unit("add-remove", 2), ROWS), (UNIT, ROWS)):
         with pytest.raises(UserError, match="needs person and rows_per_person in the schema"):
