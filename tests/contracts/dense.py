@@ -51,8 +51,22 @@ class DenseEngine:
     def calibrate(self, network: Network, potentials: Flat) -> Dense:
         return Dense(network, potentials)
 
+    def folding(self, index: NDArray[np.int64], places: int) -> DenseFolding:
+        return DenseFolding((index[:, :, None] == np.arange(places)).sum(axis=0))
+
     def objective(self, layout: Layout) -> DenseObjective:
         return DenseObjective(layout)
+
+
+class DenseFolding:
+    def __init__(self, matrix: NDArray[np.int64]) -> None:
+        self.matrix = matrix
+
+    def fold(self, cells: Any) -> Any:
+        return cells @ self.matrix
+
+    def unfold(self, places: Any) -> Any:
+        return self.matrix @ places
 
 
 class DenseObjective:
