@@ -45,7 +45,7 @@ class Residuals:
         self._weigh()
 
     def _place_parts(self) -> None:
-        """Number the cells: parts with one attribute less are sums of the clique's own cells, smaller ones sums of theirs."""
+        """Number the cells: parts with one attribute less are sums of the clique's cells, smaller ones sums of theirs."""
         fans = [_fan(self.domain, clique) for clique in self.cliques]
         self.parts = [(i, subset) for i, fan in enumerate(fans) for subset in fan.subsets]
         self.part_lengths = np.array([self.domain.cells(subset) for _, subset in self.parts], dtype=np.int64)
