@@ -18,7 +18,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
-from understudy.mechanism.memory import require_memory
+from understudy.mechanism.memory import require_memory, rows_within
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
@@ -72,8 +72,8 @@ def synthesize(
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never
     derived from the table.
 
-    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million, unless given; never the
-    table's own number.
+    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into memory,
+    unless given; never the table's own number.
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
@@ -90,7 +90,16 @@ def synthesize(
         require_reviewed(declared)
         budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared, budget, workload, mechanism, taken, unit=unit, rows=rows, memory=memory, confidence=confidence, seed=seed
+            declared,
+            budget,
+            workload,
+            mechanism,
+            taken,
+            unit=unit,
+            rows=rows,
+            memory=memory,
+            confidence=confidence,
+            seed=seed,
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
@@ -131,7 +140,8 @@ def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
     counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
-    settings = replace(asked.settings, run=run.run, ledger=counted)
+    most = rows_within(len(asked.schema.columns), asked.memory)
+    settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most)
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 
 

@@ -7,7 +7,7 @@ or three times as long: how many rounds it has depends on the table.
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import pi, prod, sqrt
 
 from understudy.domain import Domain
 from understudy.mechanism.outcome import MOST_REFINED
@@ -17,7 +17,7 @@ LAST_NOISE = 2.5
 """The noise of late rounds, beside that of one marginal measured with all of the budget."""
 ROUNDS = 2.3
 """Rounds a column, up to …"""
-MANY_ROUNDS = 100
+MANY_ROUNDS = 60
 """… so many, where the one-way marginals of many columns take most of the budget."""
 STEPS = 120
 """Steps of the fit of a round."""
@@ -37,27 +37,28 @@ REST = 1.0
 """Seconds for what depends on nothing."""
 
 
-def typical_tree(domain: Domain, rows: int, sigma: float, max_size: int) -> int:
-    """Return about how many bytes the junction tree grows to; ``sigma`` is the noise that the whole budget buys.
+def largest_chosen(rows: int, sigma: float) -> float:
+    """Return about how many cells a marginal may have to be chosen; ``sigma`` is the noise that the whole budget buys.
 
-    A marginal with more cells than its noise allows is not chosen: √(2/π) σ n stays below twice the rows. There are about
-    as many cliques as columns.
+    With more, the noise √(2/π) σ n on it is more than twice the rows.
     """
-    cells = 2 * rows / (sqrt(2 / pi) * LAST_NOISE * sigma)
-    largest = sorted(domain.sizes)[-3:]
-    most = 8 * len(domain) * min(cells, float(largest[0] * largest[-1] * largest[len(largest) // 2]))
-    return int(min(max(most, 8.0 * sum(domain.sizes)), max_size, 8.0 * domain.cells()))
+    return 2 * rows / (sqrt(2 / pi) * LAST_NOISE * sigma)
 
 
-def seconds(workload: Workload, rows: int, tree: int, most_rounds: int) -> float:
+def typical_tree(domain: Domain, rows: int, sigma: float, max_size: int) -> int:
+    """Return about how many bytes the junction tree grows to: about as many cliques as columns, none too noisy."""
+    cells = min(largest_chosen(rows, sigma), float(prod(sorted(domain.sizes)[-3:])))
+    grown = 8 * max(len(domain) * int(cells), sum(domain.sizes))
+    return min(grown, max_size, 8 * domain.cells())
+
+
+def seconds(workload: Workload, rows: int, sigma: float, tree: int, most_rounds: int) -> float:
     """Return about how long a run of AIM takes on one core, without reading the table."""
     domain, d = workload.domain, len(workload.domain)
-    rounds = min(most_rounds, ROUNDS * d, MANY_ROUNDS + d / 4)
+    rounds = min(most_rounds, ROUNDS * d, MANY_ROUNDS + d / 8)
     fit = STEPS * (STEP + STEP_COLUMN * d + STEP_BYTE * tree)
-    mean = workload.cells / len(workload.closure)
-    looked_at = min(len(workload.closure), LOOKED_AT)
-    scoring = looked_at * (CANDIDATE + CELL * min(mean, tree))
+    mean = min(workload.cells / len(workload.closure), largest_chosen(rows, sigma))
+    scoring = min(len(workload.closure), LOOKED_AT) * (CANDIDATE + CELL * mean)
     refined = min(len(workload.closure), MOST_REFINED)
-    tables = refined * 2.5 / d  # that hold one column
-    looks = min(MOST_LOOKS, rows * sum(domain.sizes) * tables)
+    looks = min(MOST_LOOKS, rows * sum(domain.sizes) * refined * 2.5 / d)  # a column is in so many of the marginals
     return rounds * (fit + scoring) + LOOK * looks + MARGINAL * refined + VALUE * rows * d + REST

@@ -13,6 +13,7 @@ from pathlib import Path
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
+from understudy.privacy.door import HELD_BYTES
 from understudy.quantities import show_size
 from understudy.workload import Workload
 
@@ -20,24 +21,22 @@ PROCESS = 192 * MEGABYTE
 """The interpreter with its libraries, before a run."""
 FIXED = 64 * MEGABYTE
 """Whatever the table: libraries that are loaded on the way, their buffers, the ledger, the report."""
-HELD_BYTES = 1 << 28
-"""Exact counts that a door holds for the next question, at most."""
 COMPARED = 1 << 24
 """Cells of the model's marginals that are held at a time, at most, to be compared with counts or rows …"""
-CELL_BYTES = 14
+CELL_BYTES = 16
 """… each as an 8-byte number, and as parts of others on the way."""
-EACH = 4 * 2**10
+EACH = 2 * 2**10
 """For a marginal of any size: what is kept about it."""
 MOST_EACH = 1 << 15
 """Marginals that a round or a later step looks at, at most."""
 MODELS = 8
 """Of the largest model: what it shares among its answers, a fit, the tables of the next."""
-VALUE_BYTES = 64
-"""A value of the synthetic table: codes, counts to refine it by, columns."""
+VALUE_BYTES = 24
+"""A value of the synthetic table: its code, the code in an order to refine it by, the value in a column."""
 ADDRESSES = 256 * MEGABYTE
 """Address space that threads reserve and do not use; a limit on it (``ulimit -v``) counts it all the same."""
 FREE_SHARE = 0.9
-"""Of what is free, unless a limit is given."""
+"""Of what the system has free: others use it too."""
 
 CONTROL = Path("/sys/fs/cgroup")
 
@@ -59,14 +58,20 @@ def capacity_within(memory: int, workload: Workload, counted: Sequence[Clique], 
     return max(0, memory - PROCESS - peak_memory(workload, counted, 0, rows)) // MODELS
 
 
+def rows_within(columns: int, memory: int | None = None) -> int | None:
+    """Return how many synthetic rows of so many columns fit into what is left; None where no limit can be found."""
+    left = memory_left(memory)
+    return None if left is None else left // (VALUE_BYTES * columns)
+
+
 def require_memory(needed: int, memory: int | None = None) -> None:
     """Refuse, before any spend, a run that would not fit: into ``memory`` for the whole process, or into what is free."""
     left = memory_left(memory)
     if left is not None and needed > left:
         raise CapacityError(
             f"The run may take {show_size(needed)} of memory, and this process may use {show_size(left)} more. "
-            "Allow more memory, or less for the model (--memory; --max-size), ask for a smaller workload (all-2way, all-1way), "
-            "or declare fewer bins. Nothing was spent."
+            "Free some; or set a limit (--memory), and the model grows no larger than fits; or ask for a smaller workload "
+            "(all-2way, all-1way), a smaller model (--max-size), or fewer bins. Nothing was spent."
         )
 
 
@@ -75,7 +80,7 @@ def memory_left(memory: int | None = None) -> int | None:
 
     None where no limit can be found.
     """
-    found = [int(FREE_SHARE * left) for left in _left()]
+    found = [*_left()]
     if memory is not None:
         found.append(memory - resident())
     return max(min(found), 0) if found else None
@@ -99,7 +104,7 @@ def _left() -> Iterator[int]:
         pass
     for line in _text(Path("/proc/meminfo")).splitlines():
         if line.startswith("MemAvailable:"):
-            yield 1024 * int(line.split()[1])
+            yield int(FREE_SHARE * 1024 * int(line.split()[1]))
     for group, most_in, used_in in _groups():
         limit, used = _text(group / most_in).strip(), _text(group / used_in).strip()
         if limit.isdigit() and used.isdigit():

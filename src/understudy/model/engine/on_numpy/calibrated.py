@@ -15,7 +15,6 @@ from understudy.model.engine.on_numpy.pieces import Real
 from understudy.model.engine.protocol import Factors, Precision
 from understudy.model.network import Network
 
-
 DTYPES: dict[Precision, Real] = {"single": np.float32, "double": np.float64}
 
 
