@@ -88,6 +88,8 @@ class Plan:
     """About how long a run takes on this kind of machine, from a model of its cost; a third or three times that may come."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
+    rows_per_person: int | None = None
+    """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -147,6 +149,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         seconds=seconds(queries, rows, single, tree, most_rounds),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
+        rows_per_person=None if schema.person is None else schema.person.rows,
     )
 
 
@@ -158,16 +161,17 @@ def _noise_share(sigma: float, codes: int, rows: int) -> float:
 def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same.
 
+    Nobody in the made-up table has several rows; the budget shrinks instead, to the noise that several rows a person need.
     Beyond the largest budget that is accepted there is no noise left to speak of, so that one is taken.
     """
     schema, workload = asked.schema, asked.workload
     codes = stand_in(schema, min(rows, MOST_REHEARSED), np.random.default_rng(STAND_IN_SEED))
     if not len(codes):  # every row that came up was an impossible one
         return None
-    rho = min(asked.budget.rho * Fraction(rows, len(codes)) ** 2, Fraction(RHOS[1]))
-    declared = _reviewed(schema) if schema.draft else schema
+    rho = min(asked.budget.rho * Fraction(rows, len(codes) * asked.unit.rows) ** 2, Fraction(RHOS[1]))
     began = monotonic()
-    release = synthesize(codes, declared, rho=rho, workload=workload, unit=asked.unit, progress=progress, **asked.options)
+    unit = asked.unit.kind
+    release = synthesize(codes, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
     seconds = monotonic() - began
     real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
     error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
@@ -175,10 +179,11 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
 
 
-def _reviewed(schema: Schema) -> Schema:
-    """Return the schema without its mark as a draft: a made-up table has nothing to disclose."""
+def _plain(schema: Schema) -> Schema:
+    """Return the schema without its mark as a draft, and without persons: a made-up table has nothing to disclose."""
     table = schema.table.model_copy(update={"draft": False})
-    return Schema(schema.columns, schema.zeros, schema.declaration.model_copy(update={"table": table}), schema.source)
+    declared = schema.declaration.model_copy(update={"table": table, "person": None, "rows_per_person": None})
+    return Schema(schema.columns, schema.zeros, declared, schema.source)
 
 
 def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -94,7 +94,7 @@ class Request:
         if room is not None:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        return cls(declared, budget, queries, name, unit_of(unit), how, taken, wanted, room, sure, _seed(seed))
+        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
 
     @property
     def private(self) -> bool:
@@ -154,15 +154,19 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     return Workload.parse(text, schema.domain), "custom" if Path(text).is_file() else text
 
 
-def unit_of(unit: UnitName | Unit | str) -> Unit:
-    """Return the unit of privacy called ``add-remove`` or ``replace``."""
-    if isinstance(unit, Unit):
-        if unit.rows != 1:
-            raise UserError(
-                f"A unit of {unit.rows} rows a person is not offered yet: nothing would hold a person to so many."
-            )
-        return unit
+def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:
+    """Return the unit of privacy called ``add-remove`` or ``replace``: of a row, or of a person as the schema declares."""
+    person = schema.person
     names = {"add-remove": Unit.ADD_REMOVE, "replace": Unit.REPLACE}
+    if person is not None:
+        names = {name: Unit(one.kind, person.rows, person.column) for name, one in names.items()}
+    if isinstance(unit, Unit) and unit in (*names.values(), Unit(unit.kind)):
+        return names[unit.kind]
+    if isinstance(unit, Unit):
+        raise UserError(
+            f"A unit of {unit.rows} rows a person needs person and rows_per_person in the schema, which hold a person to "
+            "so many: declare them there."
+        )
     try:
         return names[unit.replace("_", "-")]
     except (KeyError, AttributeError):

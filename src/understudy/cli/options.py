@@ -40,7 +40,7 @@ def budget(function: F) -> F:
                 type=click.Choice(["add-remove", "replace"]),
                 default="add-remove",
                 show_default=True,
-                help="What one row may change: its presence, or its content only.",
+                help="What a row, or a person, may change: its presence, or its content only.",
             ),
             click.option("--max-size", metavar="SIZE", default="80MB", show_default=True, help="Of the model, such as 1GB."),
             click.option(

@@ -53,6 +53,7 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
+        *_persons(plan),
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
     ]
@@ -72,6 +73,16 @@ def _too_much(plan: Plan, memory: str | None) -> str:
     if left is None or plan.memory <= left + resident():
         return ""
     return f".\n{'':20}That is more than the {show_size(left + resident())} that there are: refused"
+
+
+def _persons(plan: Plan) -> list[str]:
+    """Say what another number of rows of each person would cost: noise is in proportion to it."""
+    rows = plan.rows_per_person
+    if rows is None:
+        return []
+    others = sorted({1, max(1, rows // 2), 2 * rows} - {rows})
+    listed = "; ".join(f"{k:,} row{'s' * (k > 1)}: {plan.sigma_first * k / rows:,.1f}" for k in others)
+    return [f"  rows a person     {rows:,} of each at most; the same noise with {listed}"]
 
 
 def _columns(plan: Plan) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +132,9 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
         delta=delta,
         rho=Amount.of(budget.rho),
         spent=Amount.of(outcome.spent),
-        unit=cast(Literal["add_remove", "replace"], outcome.unit.value),  # checked by the record; users get no other
+        unit="replace" if outcome.unit.kind == "replace" else "add_remove",
+        person=outcome.unit.person,
+        rows_per_person=outcome.unit.rows,
     )
 
 

@@ -315,8 +315,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "        yield encode_batch(batch, columns, sizes)",
-            "        yield encode_batch(batch.drop_null(), columns, sizes)",
+            "            yield encode_batch(batch, columns, domain.sizes)",
+            "            yield encode_batch(batch.drop_null(), columns, domain.sizes)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),

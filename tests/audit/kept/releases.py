@@ -153,7 +153,7 @@ MUTANTS = [
         "rehearsal-of-another-unit",
         17,
         "a plan for replaced records that rehearses added ones",
-        ("planning.py", "unit=asked.unit, progress", "progress"),
+        ("planning.py", "unit=unit, progress", "progress"),
         f"{EXTREMES}test_a_rehearsal_is_of_the_unit_that_is_planned",
     ),
     one(
