@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import understudy
 from understudy import Release
 from understudy.cli import main
-from understudy.errors import LedgerError, UserError
+from understudy.errors import LedgerError, SourceError, UserError
 from understudy.ledger import Ledger
 from understudy.planning import plan
 from understudy.privacy import Budget, Unit, sigma_for
@@ -79,9 +79,9 @@ def test_a_declaration_that_makes_no_sense_says_so(head: str, says: str) -> None
 @pytest.mark.promise(16)
 @pytest.mark.promise(17)
 def test_the_unit_follows_from_the_schema() -> None:
-    assert Request.of(PERSONS, rho=1).unit == UNIT
-    assert Request.of(PERSONS, rho=1, unit="replace").unit == Unit("replace", 4, "patient")
-    assert Request.of(ROWS, rho=1).unit == Unit.ADD_REMOVE
+    assert Request.of(PERSONS, Budget.of(rho=1)).unit == UNIT
+    assert Request.of(PERSONS, Budget.of(rho=1), unit="replace").unit == Unit("replace", 4, "patient")
+    assert Request.of(ROWS, Budget.of(rho=1)).unit == Unit.ADD_REMOVE
     assert unit_of(UNIT, PERSONS) == unit_of(Unit.ADD_REMOVE, PERSONS) == UNIT
     for wrong, schema in ((Unit("add-remove", 2), PERSONS), (Unit("add-remove", 2), ROWS), (UNIT, ROWS)):
         with pytest.raises(UserError, match="needs person and rows_per_person in the schema"):
@@ -192,6 +192,18 @@ def test_budgets_of_persons_add_up_however_many_rows_are_used(book: Ledger) -> N
         run(book, parse_schema(f'person = "stay"\nrows_per_person = 2\n{COLUMNS.split("[columns.stay]", maxsplit=1)[0]}'))
     shown = CliRunner().invoke(main, ["ledger", "show", str(book.path)]).output
     assert 'protects  one "patient", with all rows (its presence)' in shown
+
+
+# The check.
+
+
+def test_a_check_says_how_many_rows_are_left_out() -> None:
+    left = int(visits().groupby("patient").size().sub(4).clip(lower=0).sum())
+    [found] = understudy.check_schema(visits(), PERSONS)
+    assert (found.column, found.problem, found.rows) == ("patient", "beyond 4 rows of a person", left)
+    assert understudy.check_schema(visits(), parse_schema(f'person = "patient"\nrows_per_person = 11\n{COLUMNS}')) == []
+    with pytest.raises(SourceError, match='no column "patient"'):
+        understudy.check_schema({"ward": ["A"], "stay": [1]}, PERSONS)
 
 
 # The plan.
