@@ -221,11 +221,18 @@ def test_a_plan_says_what_more_rows_cost(tmp_path: Path) -> None:
     assert f"the same noise with {first[0]}; {first[1]}; {first[2]}" in said
 
 
-def test_a_rehearsal_has_the_noise_of_persons() -> None:
-    asked: dict[str, Any] = {"rows": 1_000, "workload": "all-1way", "time_limit": None}
-    persons = plan(PERSONS, rho=16, **asked).rehearsal
-    rows = plan(ROWS, rho=1, **asked).rehearsal
-    assert persons is not None
-    assert rows is not None
-    assert persons.error == pytest.approx(rows.error, rel=0.6)
-    assert persons.error > 2 * plan(ROWS, rho=16, **asked).rehearsal.error  # type: ignore[union-attr]
+def test_a_rehearsal_has_the_noise_of_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made-up table has a row a person, and a budget that buys the noise of four."""
+    asked: list[dict[str, Any]] = []
+
+    def keeping(codes: Any, schema: Schema, **settings: Any) -> Release:
+        asked.append({"schema": schema, **settings})
+        return understudy.synthesize(codes, schema, **settings)
+
+    monkeypatch.setattr("understudy.planning.synthesize", keeping)
+    for unit in ("add-remove", "replace"):
+        assert plan(PERSONS, rows=500, rho=1, workload="all-1way", time_limit=0, unit=unit).rehearsal is not None
+        found = asked.pop()
+        assert (found["rho"], found["unit"], found["schema"].person) == (Fraction(1, 16), unit, None)
+        one, four = Unit(found["unit"]), Unit(found["unit"], 4, "patient")
+        assert sigma_for(found["rho"], one) == pytest.approx(sigma_for(Fraction(1), four))
