@@ -93,6 +93,7 @@ class Run:
         self._held = Fraction(0)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
+        self.selections: list[Selection] = []
         self.fit: Fit | None = None
         self.size = 0
         """Bytes of the junction tree of the last fit."""
@@ -220,6 +221,7 @@ class Run:
         found = self.door.ask(Choice(candidates, epsilon))
         share = self._cells(c.clique for c in candidates) / min(self.workload.cells, SCORED_LATER)
         self.scoring_seconds = (self._clock() - began) / share
+        self.selections.append(found)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -284,6 +286,7 @@ class Run:
             model=model,
             measurements=tuple(self.measurements),
             rounds=tuple(self.rounds),
+            selections=tuple(self.selections),
             answers=dict(answers or {}),
             zeros=self.zeros,
             fit=self.fit,

@@ -303,8 +303,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            "            rows=rows,\n",
-            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
+            "unit=unit, rows=rows,",
+            'unit=unit, rows=len(data) if rows is None and hasattr(data, "__len__") else rows,',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
@@ -315,8 +315,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "        yield encode_batch(batch, columns, sizes)",
-            "        yield encode_batch(batch.drop_null(), columns, sizes)",
+            "            yield encode_batch(batch, columns, domain.sizes)",
+            "            yield encode_batch(batch.drop_null(), columns, domain.sizes)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),
@@ -400,8 +400,8 @@ MUTANTS = [
         "a release that keeps the table to draw from it again",
         (
             "synthesize.py",
-            "        convert = converter_for(",
-            '        setattr(Release, "_kept", data)\n        convert = converter_for(',
+            "    convert = converter_for(",
+            '    setattr(Release, "_kept", data)\n    convert = converter_for(',
         ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
