@@ -97,7 +97,7 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
 
 def write_into(release: Release, folder: Path, format: str, report: bool) -> None:
     """Write every file of ``release`` into an existing folder; the report last, since it is a page about the others."""
-    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
+    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private), release.schema)
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
