@@ -35,29 +35,33 @@ class Binned(Column):
         return self.scale.type
 
     @cached_property
-    def _null_numbers(self) -> Numbers:
-        """The numbers of the scale that mean "missing"."""
-        values = self.scale.of_text(pa.array(self.own_nulls, pa.large_string()), ())
+    def _null_moments(self) -> Numbers:
+        """The moments, as numbers of the scale, that mean "missing"."""
+        values = self.scale.of_text(pa.array([] if self._numeric else self.own_nulls, pa.large_string()), ())
         return values.numbers[~(values.missing | values.unreadable)]
 
     @cached_property
     def _null_digits(self) -> Numbers:
-        """The numbers that mean "missing", as they are before the scale: 9999 is no time of day."""
+        """The numbers, as they are before the scale rounds them, that mean "missing"."""
         values = numbers_in(pa.array(self.own_nulls, pa.large_string()))
         return values.numbers[~(values.missing | values.unreadable)]
+
+    @property
+    def _numeric(self) -> bool:
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
 
     @cached_property
     def null_value(self) -> Any:
         """What ``decode`` gives for null: the first declared spelling, as text or as a value of the column's type."""
-        if not self.own_nulls or not self.own_nulls[0]:
-            return None
-        if pa.types.is_string(self.type):
-            return self.own_nulls[0]
-        first = self.scale.of_text(pa.array(self.own_nulls[:1], pa.large_string()), ())
-        if not (first.unreadable[0] or first.missing[0]):
-            return self.scale.write(first.numbers, np.zeros(1, np.bool_))[0].as_py()
-        number = numbers_in(pa.array(self.own_nulls[:1], pa.large_string()))
-        return int(number.numbers[0]) if pa.types.is_integer(self.type) and not number.unreadable[0] else None
+        first = self.own_nulls[0] if self.own_nulls else ""
+        if not first or pa.types.is_string(self.type):
+            return first or None
+        if self._numeric:
+            number = numbers_in(pa.array([first], pa.large_string())).numbers[0]
+            fits = np.isfinite(number) and (number == round(number) or not pa.types.is_integer(self.type))
+            return (int(number) if pa.types.is_integer(self.type) else float(number)) if fits else None
+        read = self.scale.of_text(pa.array([first], pa.large_string()), ())
+        return None if read.unreadable[0] else self.scale.write(read.numbers, np.zeros(1, np.bool_))[0].as_py()
 
     @property
     def other_label(self) -> str:
@@ -76,12 +80,17 @@ class Binned(Column):
         ends = zip(self.bins.lowest.tolist(), self.bins.highest.tolist(), strict=True)
         return tuple(show(low) if low == high else f"{show(low)} to {show(high)}" for low, high in ends)
 
-    def takes_number(self, text: str) -> bool:
-        """Whether ``text`` spells a number inside the bounds, or the catch-all."""
+    def may_draw(self, text: str) -> bool:
+        """Whether ``text`` spells a value that ``decode`` may give: inside the bounds, or the catch-all."""
         values = self.scale.of_text(pa.array([text], pa.large_string()), ())
+        if values.missing[0] or values.unreadable[0]:
+            return False
         low, high = self.bins.bounds
         number = values.numbers[0]
-        return not (values.missing[0] or values.unreadable[0]) and bool(low <= number <= high or number == self.other_number)
+        if not (low <= number <= high or number == self.other_number):
+            return False
+        written = self.scale.write(values.numbers, np.zeros(1, np.bool_))[0].as_py()
+        return not self._numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
 
     def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
         """Find the bin of each number."""
@@ -102,6 +111,8 @@ class Binned(Column):
         reading = self._placed(np.where(unfit, values.numbers.dtype.type(0), values.numbers))
         reading.faults[values.unreadable] = Fault.UNREADABLE
         reading.faults[values.missing] = Fault.MISSING
+        if len(self._null_digits):
+            reading.faults[np.isin(numbers_in(text).numbers, self._null_digits)] = Fault.MISSING
         return reading
 
     def _placed(self, numbers: Numbers) -> Reading:
@@ -118,7 +129,7 @@ class Binned(Column):
         if self.places.own_other is not None:
             named = numbers == self.other_number
             codes[named], faults[named] = self.places.own_other, Fault.FITS
-        faults[np.isin(numbers, self._null_numbers)] = Fault.MISSING
+        faults[np.isin(numbers, self._null_moments)] = Fault.MISSING
         return Reading(codes, faults)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:

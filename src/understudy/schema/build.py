@@ -58,8 +58,8 @@ def _spelled(null: str | int | float) -> str:
 def _with_nulls(column: Column) -> Column:
     """Check that what means "missing" in this column means nothing else, and can be written."""
     faults = column.faults(pa.array(column.own_nulls, pa.string()))
-    number = isinstance(column, Binned) and any(map(column.takes_number, column.own_nulls))
-    if number or (faults != Fault.MISSING).any():
+    drawn = isinstance(column, Binned) and any(map(column.may_draw, column.own_nulls))
+    if drawn or (faults != Fault.MISSING).any():
         raise Wrong("a null is also a value of the column; leave it out of nulls, or out of the values and bounds.", "nulls")
     null = column.size - 1
     try:
