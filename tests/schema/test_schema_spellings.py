@@ -75,7 +75,7 @@ def test_a_missing_value_comes_back_in_its_first_spelling(body: str, values: lis
         ('kind = "time"\nformat = "%H%M"\ntype = "int8"', "end of the day"),
         ('kind = "time"\nmin = 08:00:00\nmax = 07:00:00', "not below"),
         ('kind = "time"\nstep = "7 minutes"', "does not divide a day"),
-        ('kind = "time"\nstep = "1 day"', "cannot be used"),
+        ('kind = "time"\nstep = "1 week"', "cannot be used"),
         ('kind = "real"\nedges = [0, 1, 1, 1]', "must rise"),
     ],
 )

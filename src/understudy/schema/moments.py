@@ -151,8 +151,8 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 def step_seconds(step: str) -> int:
     """Return the seconds of a step such as "15 minutes"; ValueError says what is wrong."""
     match = WIDTH.match(step)
-    if match is None or int(match[1] or 1) < 1 or match[2] not in ("second", "minute", "hour"):
-        raise ValueError('write it as "30 seconds", "15 minutes" or "1 hour"')
+    if match is None or int(match[1] or 1) < 1 or match[2] not in ("second", "minute", "hour", "day"):
+        raise ValueError('write it as "30 seconds", "15 minutes", "1 hour" or "1 day"')
     return int(match[1] or 1) * _FIXED[match[2]]
 
 
