@@ -5,8 +5,10 @@ Sees no counts: the lines that need the table go through the door, and each says
 Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
 the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
-uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); one-way marginals that drown in the
-noise are measured again before anything larger; a small share of the budget is kept for a last look at how far the
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a candidate that cannot win is left out of
+C_t, and of thousands only those are in it that the model has grown towards, and some others in turn (in ``pool``);
+one-way marginals that drown in the noise are measured again before anything larger, and those of a wide table get a
+larger share of the budget; a small share of the budget is kept for a last look at how far the
 finished model is from the table, which bounds rest on.
 """
 
