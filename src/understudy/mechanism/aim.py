@@ -14,6 +14,7 @@ finished model is from the table, which bounds rest on.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -130,7 +131,7 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
     return Round(
         index=index,
         candidates=tuple(choices),
-        penalties=tuple(candidate.penalty for candidate in scored),
+        penalties=array("d", (candidate.penalty for candidate in scored)),
         selection=selection,
         measurement=measurement,
         change=change,
