@@ -103,9 +103,6 @@ def synthesize(
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
-        if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
-            return saved
-        _require_room(asked, target)
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
 
 
@@ -113,6 +110,9 @@ def _run(
     run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
 ) -> Release:
     """Run the mechanism behind the door; make the release, and save it where it should go."""
+    if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
+        return saved
+    _require_room(asked, target)
     convert = converter_for(data, asked.schema)
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door
