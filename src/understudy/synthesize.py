@@ -86,15 +86,12 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        declared = schema_of(schema)
-        require_reviewed(declared)
-        budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared,
-            budget,
+            _reviewed(schema),
+            budget_of(epsilon, delta, rho),
             workload,
             mechanism,
-            taken,
+            options_of(options, max_size, time_limit),
             unit=unit,
             rows=rows,
             memory=memory,
@@ -104,6 +101,13 @@ def synthesize(
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
+
+
+def _reviewed(schema: Schema | str | Path) -> Schema:
+    """Return the schema, unless it is a draft."""
+    found = schema_of(schema)
+    require_reviewed(found)
+    return found
 
 
 def _run(
