@@ -75,7 +75,7 @@ class Display:
         return " · ".join(parts if left is None else [*parts, f"about {show_time(left)} left"])
 
     def left(self) -> float | None:
-        """Return about how many seconds the run still takes, and no more than its time limit leaves; None if nobody knows."""
+        """Return about how many seconds the run still takes, no more than its limit leaves; None if nobody knows."""
         passed = self._clock() - self._began
         found = [] if self._limit is None else [max(self._limit - passed, 0.0)]
         if 0.05 < self.share < 1:  # too little is known before that

@@ -14,7 +14,7 @@ from understudy.mechanism.running import Run, units
 STEPS = 1000
 """Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
 CHECKED, REFINED, BOUNDED = 20_000, MOST_REFINED, 10 << 11
-"""Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (several times each)."""
+"""Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (some ten times)."""
 MOST_CELLS = 1 << 24
 """Cells of each of these kinds, at most."""
 MARGIN = 2.0
