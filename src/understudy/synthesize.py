@@ -120,7 +120,7 @@ def _run(
     convert = converter_for(data, asked.schema)
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door
-    with shown(progress) as tell:
+    with shown(progress, limit=asked.options.get("time_limit")) as tell:
         outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell)
         del door  # with the table and its counts
         release = _made(run, outcome, asked, place, convert)

@@ -62,8 +62,8 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
-SCORED_LATER = 2**24
-"""Cells of W_+ that the steps after the rounds look at, at most."""
+UNIT_CELLS = 1 << 12
+"""A marginal takes as long to be worked out and compared as so many cells of it do."""
 
 
 LATEST = 4
@@ -107,8 +107,8 @@ class Run:
         self._began = self._clock()
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
-        self.scoring_seconds = 0.0
-        """How long all of W_+ takes to be scored (or as much of it as is looked at later), by the last choice."""
+        self.unit_seconds = 0.0
+        """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
         self._looks = 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
@@ -219,9 +219,7 @@ class Run:
         """Choose a candidate through the door."""
         began = self._clock()
         found = self.door.ask(Choice(candidates, epsilon))
-        share = self._cells(c.clique for c in candidates) / min(self.workload.cells, SCORED_LATER)
-        self.scoring_seconds = (self._clock() - began) / share
-        self.selections.append(found)
+        self.unit_seconds = (self._clock() - began) / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -299,6 +297,11 @@ class Run:
             seconds=self.seconds,
             distances=distances,
         )
+
+
+def units(marginals: float, cells: float) -> float:
+    """Return how much work it is to look at so many marginals with so many cells in all."""
+    return marginals + cells / UNIT_CELLS
 
 
 def _ended(done: Round, spent: float) -> RoundEnded:
