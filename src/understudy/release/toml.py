@@ -22,6 +22,8 @@ def schema_toml(declaration: SchemaDeclaration, notice: str = "") -> str:
     parts = ["# The schema of the released table, without the comments of the original."]
     if notice:
         parts.insert(0, f"# {notice}")
+    if found.get("person"):
+        parts.append("\n".join(f"{name} = {_value(found[name])}" for name in ("person", "rows_per_person")))
     if found.get("table"):
         parts.append(_table("[table]", found["table"]))
     for name, column in declaration.columns.items():

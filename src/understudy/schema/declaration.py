@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 DEFAULT_BINS = 32  # as in the preprocessing of the AIM paper
 MAX_CODES = 100_000
+MAX_ROWS_PER_PERSON = 1_000_000
 
 IntegerType = Literal["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TextType = Literal["string", "large_string", "category"]
@@ -238,6 +239,14 @@ class SchemaDeclaration(Declared):
 
     model_config = ConfigDict(title="Understudy schema")
 
+    person: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The column that identifies a person, where one may have several rows. It is never released.",
+    )
+    rows_per_person: int | None = Field(
+        default=None, ge=1, le=MAX_ROWS_PER_PERSON, description="How many rows of each person are used at most."
+    )
     table: Table = Field(default=Table(), description="Settings of the whole table.")
     columns: dict[str, ColumnDeclaration] = Field(min_length=1, description="The columns, in order.")
     zeros: list[ZerosDeclaration] = Field(default=[], description="Combinations that cannot occur.")
