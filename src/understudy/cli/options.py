@@ -44,6 +44,9 @@ def budget(function: F) -> F:
                 help="What a row, or a person, may change: its presence, or its content only.",
             ),
             click.option("--max-size", metavar="SIZE", default="80MB", show_default=True, help="Of the model, such as 1GB."),
+            click.option(
+                "--memory", metavar="SIZE", help="Of the whole process, such as 4GB.  [default: most of what is free]"
+            ),
         ]
     ):
         function = option(function)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 from understudy.schema.declaration import SchemaDeclaration
@@ -50,7 +50,7 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, date | datetime):
+    if isinstance(value, date | datetime | time):
         return value.isoformat()
     if isinstance(value, list):
         return "[" + ", ".join(_value(item) for item in value) + "]"

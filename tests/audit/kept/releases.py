@@ -56,7 +56,7 @@ MUTANTS = [
         "unmarked-samples",
         32,
         "rows drawn from a seeded release written under any name",
-        ("cli/sample.py", "    target = marked_path(path, private)\n", "    target = path\n"),
+        ("cli/sample.py", "    target = marked_path(path, release.private)\n", "    target = path\n"),
         f"{MARKS}test_what_is_made_of_it_later_says_it",
     ),
     one(
