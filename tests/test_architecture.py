@@ -25,6 +25,7 @@ ROOMS = [
     "ledger",
     "model",
     "workload",
+    "sampling",
     "metrics",
     "mechanism",
     "uncertainty",
@@ -114,9 +115,9 @@ def test_no_imports_go_in_circles() -> None:
 DEVICES = {"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "numba", "triton", "pycuda", "dpnp"}
 """Array libraries with memory of their own. Plain NumPy is what the house speaks at the edge of every room."""
 ENGINE = "understudy.model.engine"
-USES_ENGINE = {f"understudy.model.{name}" for name in ("estimation", "generation", "model", "solvers")} | {
-    "understudy.model"
-}
+USES_ENGINE = {
+    f"understudy.model.{name}" for name in ("estimation", "generation", "model", "preconditioner", "problem", "solvers")
+} | {"understudy.model"}
 """What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
 WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}
 """Graph theory: no arrays at all."""

@@ -72,6 +72,20 @@ class Domain:
         """Return ``attributes`` in the domain's order, without repeats."""
         return tuple(self.attributes[i] for i in sorted({self.index(a) for a in attributes}))
 
+    def blocks(self, cliques: Iterable[Clique], cells: int) -> Iterator[list[Clique]]:
+        """Yield ``cliques`` in their order, some at a time: together at most so many cells, or one that has more."""
+        block: list[Clique] = []
+        held = 0
+        for clique in cliques:
+            more = self.cells(clique)
+            if block and held + more > cells:
+                yield block
+                block, held = [], 0
+            block.append(clique)
+            held += more
+        if block:
+            yield block
+
     def shape(self, attributes: Iterable[str]) -> tuple[int, ...]:
         """Return the sizes of ``attributes``, in the order given."""
         return tuple(self[a] for a in attributes)

@@ -20,17 +20,22 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.mechanism.aim import Aim, algorithm_1
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import as_candidates
+from understudy.mechanism.candidates import RANKING, as_candidates, expected_noise
 from understudy.mechanism.config import AimConfig, RoundsConfig, one_of
 from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome
-from understudy.mechanism.penalty import fitted_errors, penalties
+from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
 from understudy.mechanism.running import Run
 from understudy.model import Model, Observation, shrunk
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
 Penalty = Literal["fitted", "noise"]
+
+LEAST_LEFT = 1 / 16
+"""Of marginals that are too noisy for AIM, those with up to so many times as many cells are looked at."""
+SMALL = 2
+"""Marginals of so many attributes are judged first: what holds one that drowns is drowned, too (docs/aim2.md)."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,27 @@ class Fitted:
         self.config = config
         self._errors: dict[Clique, float] = {}
 
+    def least(self, scale: float) -> float:
+        """Return a small part of the noise: a fit of a sparse marginal leaves no more."""
+        return LEAST_LEFT * expected_noise(self.config, scale)
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Leave out what holds a drowned pair or column, and so is drowned itself, unless it could win with all its noise."""
+        small = [r for r in choices if len(r) <= SMALL]
+        turn, noise = len(run.rounds) + 1, expected_noise(self.config, scale)
+
+        def expected() -> NDArray[np.float64]:
+            return np.append(fitted_errors(model.marginals(small, precision=RANKING), scale, self.config.noise), model.total)
+
+        found = run.note_array(f"expected errors of small marginals in round {turn}", len(small) + 1, expected)
+        rows = float(found[-1])
+        drowned = [frozenset(r) for r, error in zip(small, found, strict=False) if error > DROWNED * rows]
+        return [
+            r
+            for r in choices
+            if len(r) <= SMALL or noise * run.domain.cells(r) < 2 * rows or not any(s.issubset(r) for s in drowned)
+        ]
+
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
         by_noise = as_candidates(model, choices, run.workload, self.config, scale)
@@ -110,6 +136,14 @@ class Shrinking:
     def __init__(self, judge: Judge) -> None:
         self.config, self._judge = judge.config, judge
         self._before: dict[Clique, NDArray[np.float64]] = {}
+
+    def least(self, scale: float) -> float:
+        """Return the other's."""
+        return self._judge.least(scale)
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Return those that the other has hopes for."""
+        return self._judge.hopeful(run, model, choices, scale)
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13, by the other."""

@@ -25,6 +25,14 @@ class Judge(Protocol):
         """The settings of the run."""
         ...
 
+    def least(self, scale: float) -> float:
+        """Return what a penalty comes to for each cell, at least: what cannot win by that is not looked at."""
+        ...
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Leave out what turns out not to be able to win, before it is asked of the model."""
+        ...
+
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: give each candidate its weight and its penalty; ``scale`` is the noise it would be measured with."""
         ...
@@ -43,6 +51,14 @@ class Paper:
     """As printed: both are the error expected of the noise alone, and the last fit is to the answers as they are."""
 
     config: AimConfig
+
+    def least(self, scale: float) -> float:
+        """Return √(2/π) σ; 1 for MWEM's rule."""
+        return expected_noise(self.config, scale) if self.config.criterion == "aim" else 1.0
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Return all of them."""
+        return choices
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Take √(2/π) σ off for each cell."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -92,7 +92,8 @@ class Release(Contents):
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit.of(self.manifest.privacy.unit)
+        privacy = self.manifest.privacy
+        return Unit("replace" if privacy.unit == "replace" else "add-remove", privacy.rows_per_person, privacy.person)
 
     @property
     def rounds(self) -> tuple[RoundEntry, ...]:
@@ -113,8 +114,13 @@ class Release(Contents):
     def workload(self) -> Workload:
         """The marginals that the table should preserve."""
         named = self.manifest.workload
-        cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
-        return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
+        if (rule := named.rule) is not None:
+            if rule.column is None:
+                return Workload.all_kway(self.domain, rule.size)
+            return Workload.target(self.domain, rule.column, rule.size)
+        listed = named.marginals or []
+        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
+        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -125,7 +131,8 @@ class Release(Contents):
     def bounds(self) -> dict[Clique, Bound]:
         """How far off each marginal of the synthetic table may be: in rows, summed over cells, each by itself.
 
-        Every synthetic row counts as ``weight`` rows.
+        Every synthetic row counts as ``weight`` rows. Of a workload with very many marginals a part is listed; ``marginal``
+        has the bound of any other that there is one for.
         """
         confidence = self.manifest.confidence
         return {
@@ -166,8 +173,15 @@ class Release(Contents):
 
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
-        counts = TableMarginals(self.domain, self.codes).marginal(self.domain.clique(columns))
-        return np.asarray(counts * self.weight, np.float64)
+        return self.table_marginals([self.domain.clique(columns)])[0]
+
+    def table_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """As ``table_marginal``, for several sets of columns at once."""
+        return [np.asarray(counts * self.weight, np.float64) for counts in self._counted.marginals(cliques)]
+
+    @cached_property
+    def _counted(self) -> TableMarginals:
+        return TableMarginals(self.domain, self.codes)
 
     def marginal(self, *columns: str) -> Answer:
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""

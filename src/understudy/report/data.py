@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import Manifest, RoundEntry
-from understudy.manifest.promise import assumptions, sentences
+from understudy.manifest.promise import assumptions, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.schema import Column, Schema
@@ -26,8 +26,11 @@ from understudy.workload import Workload
 
 Floats = NDArray[np.float64]
 
-MOST_BARS = 128
-"""A column with more values than this is drawn in groups of neighbouring values, or by its largest alone."""
+MOST_BARS, FEWEST_BARS, ALL_BARS = 128, 12, 6000
+"""A column with more values than this is drawn in groups of neighbouring values, or by its largest alone.
+
+With very many columns each has fewer, so that a page stays one that a browser can show.
+"""
 
 
 class Reported(Protocol):
@@ -162,8 +165,9 @@ class ReportData:
 def report_data(release: Reported) -> ReportData:
     """Read off a release what its report shows."""
     manifest, table = release.manifest, release.schema.table
-    known = {clique: _bound(release, clique) for clique in release.bounds}
-    workload = [known[c] for c in release.workload.cliques if c in known]
+    known = [_bound(release, clique) for clique in release.bounds]
+    own = {release.schema.domain.clique(b.columns) for b in manifest.workload_bounds()}
+    workload = [b for b in known if b.clique in own]
     checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
@@ -174,7 +178,7 @@ def report_data(release: Reported) -> ReportData:
         mechanism=manifest.mechanism.name,
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
-        unit=manifest.privacy.unit,
+        unit=unit_words(manifest.privacy),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,
@@ -194,9 +198,9 @@ def report_data(release: Reported) -> ReportData:
         measured=tuple((m.clique, m.sigma) for m in release.measurements),
         edges=tuple(_edges(release)),
         model_size=manifest.model.size,
-        pairs=tuple(known[p] for p in combinations(release.schema.domain.attributes, 2) if p in known),
+        pairs=tuple(b for b in known if len(b.clique) == 2),
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
-        without_bound=sum(c not in known for c in release.workload.cliques),
+        without_bound=len(release.workload.cliques) - len(workload),
         zeros=len(release.schema.zeros),
     )
 
@@ -212,7 +216,8 @@ def column_view(release: Reported, column: Column) -> ColumnView:
     """Return one column's distribution with a band for all of its values at once."""
     ordered = column.kind not in ("categorical", "boolean")
     synthetic = release.table_marginal(column.name)
-    width = -(-column.size // MOST_BARS) if ordered else 1
+    most = bars_for(len(release.schema.columns))
+    width = -(-column.size // most) if ordered else 1
     groups = _groups(column, width)
     band = _band(release, column.name, groups)
     drawn = [
@@ -221,7 +226,7 @@ def column_view(release: Reported, column: Column) -> ColumnView:
     ]
     if not ordered:
         drawn.sort(key=lambda v: (not v.ordinary, -v.synthetic))
-    shown = drawn if ordered else drawn[:MOST_BARS]
+    shown = drawn if ordered else drawn[:most]
     return ColumnView(
         name=column.name,
         kind=column.kind,
@@ -232,6 +237,11 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         grouped=width,
         radius=band.radius,
     )
+
+
+def bars_for(columns: int) -> int:
+    """Return how many bars each of so many columns may have."""
+    return max(FEWEST_BARS, min(MOST_BARS, ALL_BARS // columns))
 
 
 def _groups(column: Column, width: int) -> list[list[int]]:
