@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import SchemaError
 from understudy.model.contraction import Family
-from understudy.model.engine import Factors
+from understudy.model.engine import Factors, two_loop
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -41,6 +41,7 @@ class Dense:
 
 class DenseEngine:
     name = "dense"
+    two_loop = staticmethod(two_loop)
 
     def vector(self, values: Flat) -> Any:
         return values

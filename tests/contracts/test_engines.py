@@ -204,6 +204,25 @@ def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:
     assert float(abs(-vector).max()) == np.abs(values).max()
 
 
+@pytest.mark.parametrize("remembered", [0, 1, 5])
+def test_the_inverse_curvature_is_that_of_the_bfgs_formula(under_test: Engine, remembered: int) -> None:
+    """Against matrices: H ← (1 - ρ s yᵀ) H (1 - ρ y sᵀ) + ρ s sᵀ for each pair, from the scaled diagonal."""
+    rng = np.random.default_rng(remembered)
+    diagonal, gradient = rng.uniform(0.5, 2, 7), rng.normal(size=7)
+    steps = rng.normal(size=(remembered, 7))
+    changes = steps @ (np.eye(7) + 0.1 * np.ones((7, 7)))
+    rhos = [1.0 / float(s @ y) for s, y in zip(steps, changes, strict=True)]
+    inverse = 0.3 * np.diag(diagonal)
+    if remembered:
+        inverse = np.diag(diagonal) / (rhos[-1] * (changes[-1] @ (diagonal * changes[-1])))
+    for s, y, rho in zip(steps, changes, rhos, strict=True):
+        turned = np.eye(7) - rho * np.outer(s, y)
+        inverse = turned @ inverse @ turned.T + rho * np.outer(s, s)
+    memory = [(under_test.vector(s), under_test.vector(y), rho) for s, y, rho in zip(steps, changes, rhos, strict=True)]
+    found = under_test.two_loop(under_test.vector(gradient), under_test.vector(diagonal), memory)
+    np.testing.assert_allclose(under_test.numpy(found), inverse @ gradient, rtol=1e-10)
+
+
 def test_engines_are_asked_for_by_name() -> None:
     assert make_engine("numpy").name == "numpy"
     with pytest.raises(UserError, match='no engine "nunpy"'):

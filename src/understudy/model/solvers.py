@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.model.engine import Calibrated, Engine, Objective, Vector
+from understudy.model.engine import Calibrated, Engine, Objective, Pair, Vector
 from understudy.model.network import Flat
 from understudy.model.observation import Layout, Observation
 
@@ -132,7 +132,7 @@ class DualState:
     point: Point
     value: float
     gradient: Vector
-    memory: tuple[tuple[Vector, Vector, float], ...] = ()
+    memory: tuple[Pair, ...] = ()
     stuck: bool = False
 
 
@@ -195,27 +195,11 @@ class Dual:
         return value, (point.answers - problem.values + pull) * problem.movable
 
     def _direction(self, problem: Problem, state: DualState) -> Vector:
-        """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ².
-
-        No number is turned into a ``float`` on the way, so that a device need not be waited for.
-        """
+        """Two-loop recursion; the first guess of the curvature is its diagonal, count + τσ²."""
         first = 1.0 / (state.point.answers.clip(min=0.0) + self._pull(problem))
-        q = 1.0 * state.gradient  # its own memory: what follows writes into it
-        weights = []
-        for s, y, rho in reversed(state.memory):
-            weights.append(rho * (s @ q))
-            q -= weights[-1] * y
-        q *= first
-        if state.memory:
-            _, y, rho = state.memory[-1]
-            q *= 1.0 / (rho * (y @ (first * y)))
-        else:
-            q *= 0.3  # overlapping answers pull the same potentials several times over
-        for (s, y, rho), weight in zip(state.memory, reversed(weights), strict=True):
-            q += s * (weight - rho * (y @ q))
-        return -q
+        return -problem.engine.two_loop(state.gradient, first, state.memory)
 
-    def _remember(self, state: DualState, point: Point, gradient: Vector) -> tuple[tuple[Vector, Vector, float], ...]:
+    def _remember(self, state: DualState, point: Point, gradient: Vector) -> tuple[Pair, ...]:
         s, y = point.parameters - state.point.parameters, gradient - state.gradient
         bend = float(s @ y)
         if bend <= 1e-12 * sqrt(float(s @ s)) * sqrt(float(y @ y)):

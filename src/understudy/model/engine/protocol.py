@@ -51,6 +51,10 @@ class Vector(Protocol):
         """Return the vector with cells below ``min`` raised to it."""
 
 
+Pair = tuple[Vector, Vector, float]
+"""What L-BFGS remembers of a step: the step s, the change y of the gradient, and 1 / (s @ y)."""
+
+
 @dataclass(frozen=True)
 class Factors:
     """Tables (axes as in ``scopes``) whose product is p(attribute | parents) up to scale; their sum, if ``logarithmic``."""
@@ -102,6 +106,12 @@ class Engine(Protocol):
 
     def numpy(self, vector: Vector) -> Flat:
         """Bring a vector back."""
+
+    def two_loop(self, gradient: Vector, first: Vector, memory: Sequence[Pair]) -> Vector:
+        """Return the inverse curvature that ``memory`` (oldest first) tells times ``gradient``, from the diagonal ``first``.
+
+        ``recursion.two_loop`` does it by operators.
+        """
 
     def objective(self, layout: Layout) -> Objective:
         """Prepare a fit to the observations of ``layout``."""

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import torch
 
+from understudy.model.engine.on_torch.curvature import two_loop
 from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective
 from understudy.model.engine.protocol import Engine, Vector
 from understudy.model.network import Flat, Network
@@ -19,6 +20,7 @@ class TorchEngine:
     """Exact inference on PyTorch's tensors."""
 
     name = "torch"
+    two_loop = staticmethod(two_loop)
 
     def __init__(self, instead: Engine, device: str | None = None) -> None:
         """``instead`` takes over what does not fit in the memory of ``device``."""
