@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 
 from understudy.model.engine.on_torch.inference import centres, impossible, in_range, telling
-from understudy.model.engine.on_torch.program import Program
+from understudy.model.engine.on_torch.lanes import Lanes, OneLane
+from understudy.model.engine.on_torch.program import ONE_LANE, Program
 from understudy.model.engine.on_torch.rings import LINEAR, LOGARITHMIC, Linear, Table
 from understudy.model.observation import Layout
 
-Work = Callable[[], tuple[Table, Table]]
+Work = Callable[[OneLane], tuple[Table, Table]]
 
 TRIED = 3
 """After so many evaluations in a row that needed logarithms, nothing else is tried first."""
@@ -75,10 +76,10 @@ class Objective:
         torch.sub(self._program.floor, offsets[self._program.table_of_cell], out=self._base)
         self._offset, self._centred = float(offsets.sum()), True
 
-    def _work(self, ring: Linear) -> tuple[Table, Table]:
+    def _work(self, ring: Linear, lanes: OneLane) -> tuple[Table, Table]:
         """One evaluation, without a look at any number."""
         program = self._program
-        swept = program.sweep(ring.leaves(self._potentials() + self._base), ring)
+        swept = program.sweep(ring.leaves(self._potentials() + self._base), ring, lanes=lanes)
         beliefs = ring.times(swept.block[: program.cells], swept.block[program.cells : 2 * program.cells])
         return self._sums(beliefs), telling(program, swept, ring)
 
@@ -127,7 +128,7 @@ class _Replay:
         """Do the work; the results are written over by the next call."""
         self._calls += 1
         if self._device.type != "cuda" or self._calls == 1:
-            return self._work()
+            return self._work(ONE_LANE)
         if self._graph is None or self._results is None:
             self._graph, self._results = self._recorded()
         self._graph.replay()
@@ -139,7 +140,7 @@ class _Replay:
         with torch.cuda.stream(stream):
             graph.capture_begin()
             try:
-                results = self._work()
+                results = self._work(Lanes(self._device))
             finally:
                 graph.capture_end()
         torch.cuda.current_stream(self._device).wait_stream(stream)

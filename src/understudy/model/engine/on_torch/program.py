@@ -15,8 +15,11 @@ import numpy as np
 import torch
 
 from understudy.model.contraction import Step
+from understudy.model.engine.on_torch.lanes import OneLane
 from understudy.model.engine.on_torch.rings import POSSIBLE, Linear, Table
 from understudy.model.network import Network
+
+ONE_LANE = OneLane()
 
 
 @dataclass(frozen=True)
@@ -94,57 +97,63 @@ class Program:
         numbers = block if self.possible is None else torch.where(self.possible, block, 1.0)
         return torch.stack(torch.aminmax(numbers))
 
-    def sweep(self, leaves: Table, ring: Linear, *, inverse: bool = True) -> Swept:
+    def sweep(self, leaves: Table, ring: Linear, *, inverse: bool = True, lanes: OneLane = ONE_LANE) -> Swept:
         """Fill a block; the outside of a root is one over it, so that all beliefs are probabilities."""
         block = torch.empty(self._ends[-1], dtype=torch.float64, device=self.device)
         block[: self.cells] = leaves
         slots = block.tensor_split(self._ends[:-1])
-        stacks, inside = self._up(slots, ring)
+        lanes.fork()
+        stacks, inside = self._up(slots, ring, lanes)
+        lanes.join()
         roots = torch.stack([inside[root].reshape(()) for root in self.plan.roots])
         above = ring.inverse(roots) if inverse else roots
-        outside = self._down(slots, stacks, dict(zip(self.plan.roots, above, strict=True)), ring)
+        for root, value in zip(self.plan.roots, above, strict=True):
+            self._outer(slots, root).copy_(value)
+        lanes.fork()
+        outside = self._down(slots, stacks, ring, lanes)
+        lanes.join()
         return Swept(block, inside, outside, ring.log(roots).sum())
 
-    def _up(self, slots: tuple[Table, ...], ring: Linear) -> tuple[list[Table], list[Table]]:
+    def _outer(self, slots: tuple[Table, ...], node: int) -> Table:
+        """The place for what lies outside of a node, as the user of the node sees it."""
+        leaves = self.plan.leaves
+        place = leaves + node if node < leaves else node + leaves + len(self.plan.steps)
+        return slots[place].view(self.uses[node].stack)
+
+    def _up(self, slots: tuple[Table, ...], ring: Linear, lanes: OneLane) -> tuple[list[Table], list[Table]]:
         """Contract step by step; return all tables as their users see them, and by their scopes."""
         leaves = self.plan.leaves
         stacks = [slots[leaf].view(self.uses[leaf].stack) for leaf in range(leaves)]
         inside = [use.table(stack) for use, stack in zip(self.uses, stacks, strict=False)]
         for i, step in enumerate(self.plan.steps):
-            out = slots[2 * leaves + i].view(step.batch, step.m, step.n)
-            if step.right < 0:
-                ring.sum(stacks[step.left], out)
-            else:
-                ring.product(stacks[step.left], stacks[step.right], out)
-            inside.append(out.view(self.plan.shape(step.out)))
-            use = self.uses[step.out]
-            stacks.append(use.arranged(inside[-1]) if use.axes else out)
+            with lanes.launch(step.out, (step.left, step.right)):
+                out = slots[2 * leaves + i].view(step.batch, step.m, step.n)
+                if step.right < 0:
+                    ring.sum(stacks[step.left], out)
+                else:
+                    ring.product(stacks[step.left], stacks[step.right], out)
+                inside.append(out.view(self.plan.shape(step.out)))
+                use = self.uses[step.out]
+                stacks.append(use.arranged(inside[-1]) if use.axes else out)
         return stacks, inside
 
-    def _down(
-        self, slots: tuple[Table, ...], stacks: list[Table], above_roots: dict[int, Table], ring: Linear
-    ) -> list[Table]:
+    def _down(self, slots: tuple[Table, ...], stacks: list[Table], ring: Linear, lanes: OneLane) -> list[Table]:
         """Run the steps backwards: what lies outside of each table is what it is multiplied by in the whole."""
-        leaves, nodes = self.plan.leaves, len(self.plan.scopes)
-        outside = [above_roots.get(node, slots[0]) for node in range(nodes)]
-
-        def slot(node: int) -> Table:
-            place = leaves + node if node < leaves else node + leaves + len(self.plan.steps)
-            return slots[place].view(self.uses[node].stack)
-
-        for root, value in above_roots.items():
-            slots[root + leaves + len(self.plan.steps)].copy_(value)
+        outer = [self._outer(slots, node) for node in range(len(self.plan.scopes))]
+        outside = [use.table(stack) for use, stack in zip(self.uses, outer, strict=True)]
+        above: dict[int, Table] = {}
         for step in reversed(self.plan.steps):
-            above = outside[step.out].reshape(step.batch, step.m, step.n)
-            left = slot(step.left)
-            if step.right < 0:
-                left.copy_(above.expand_as(left))
-            else:
-                right = slot(step.right)
-                ring.product(above, stacks[step.right].transpose(1, 2), left)
-                ring.product(stacks[step.left].transpose(1, 2), above, right)
-                outside[step.right] = self.uses[step.right].table(right)
-            outside[step.left] = self.uses[step.left].table(left)
+            with lanes.launch(("above", step.out), (step.out,)):
+                above[step.out] = outside[step.out].reshape(step.batch, step.m, step.n)
+                if step.right < 0:
+                    outer[step.left].copy_(above[step.out].expand_as(outer[step.left]))
+            needs = (("above", step.out),)
+            with lanes.launch(step.left, needs):
+                if step.right >= 0:
+                    ring.product(above[step.out], stacks[step.right].transpose(1, 2), outer[step.left])
+            if step.right >= 0:
+                with lanes.launch(step.right, needs):
+                    ring.product(stacks[step.left].transpose(1, 2), above[step.out], outer[step.right])
         return outside
 
 
