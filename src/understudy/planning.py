@@ -27,7 +27,7 @@ from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import Queries, Request
+from understudy.request import Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.synthesize import synthesize
@@ -103,9 +103,8 @@ def plan(
     """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
-    asked = Request.of(
-        schema, epsilon=epsilon, delta=delta, rho=rho, workload=workload, unit=unit, max_size=max_size, time_limit=time_limit
-    )
+    budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
+    asked = Request.of(schema, budget, workload, options=options, unit=unit)
     found = _arithmetic(asked, rows)
     return replace(found, rehearsal=_rehearse(asked, rows, progress)) if rehearse else found
 

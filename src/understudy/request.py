@@ -73,26 +73,19 @@ class Request:
     def of(
         cls,
         schema: Schema | str | Path,
-        *,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        rho: float | Fraction | None = None,
+        budget: Budget,
         workload: Queries = "all-3way",
-        rows: int | None = None,
         mechanism: str = "aim",
+        options: Mapping[str, Any] | None = None,
+        *,
         unit: UnitName | Unit | str = "add-remove",
-        max_size: str | int = "80MB",
-        time_limit: str | float | None = None,
+        rows: int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
-        options: Mapping[str, Any] | None = None,
     ) -> Request:
-        """Read what was given; the defaults are those of ``synthesize``."""
-        declared = schema_of(schema)
-        budget = budget_of(epsilon, delta, rho)
+        """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
+        declared, taken = schema_of(schema), options_of({}) if options is None else options
         queries, name = workload_of(workload, declared)
-        limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
-        taken = {**(options or {}), "max_size": parse_size(max_size), **limit}
         how = mechanism_of(mechanism, taken)
         wanted, sure = _rows(rows), _confidence(confidence)
         return cls(declared, budget, queries, name, unit_of(unit), how, taken, wanted, sure, _seed(seed))
@@ -117,7 +110,7 @@ class Request:
             "unit": self.unit.value,
             "budget": _promise(self.budget),
             "schema": _digest(declared),
-            "workload": f"{self.workload_name} {_digest([queries.cliques, queries.query_weights])}",
+            "workload": f"{self.workload_name} {_digest(queries.told)}",
             "mechanism": self.mechanism.name,
             "rows": self.rows,
             "confidence": self.confidence,
@@ -163,6 +156,14 @@ def unit_of(unit: UnitName | Unit | str) -> Unit:
     except (KeyError, AttributeError):
         hint = did_you_mean(str(unit), names)
         raise UserError(f'The unit of privacy is add-remove or replace, not "{unit}".{hint}') from None
+
+
+def options_of(
+    options: Mapping[str, Any], max_size: str | int = "80MB", time_limit: str | float | None = None
+) -> dict[str, Any]:
+    """Return the options of a mechanism, with those that have names of their own in ``synthesize``."""
+    limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
+    return {**options, "max_size": parse_size(max_size), **limit}
 
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:

@@ -16,15 +16,25 @@ import numpy as np
 
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
+from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
 from understudy.release.frames import Convert, converter_for
-from understudy.release.manifest import LedgerReference
 from understudy.release.storage import refuse_existing, require_room
-from understudy.request import Output, Queries, Request, UnitName, output_of, place_of, schema_of
+from understudy.request import (
+    Output,
+    Queries,
+    Request,
+    UnitName,
+    budget_of,
+    options_of,
+    output_of,
+    place_of,
+    schema_of,
+)
 from understudy.schema import Schema, require_reviewed
 from understudy.source import unopened
 
@@ -74,35 +84,31 @@ def synthesize(
     with spending() as run:
         declared = schema_of(schema)
         require_reviewed(declared)
+        budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            workload=workload,
-            rows=rows,
-            mechanism=mechanism,
-            unit=unit,
-            max_size=max_size,
-            time_limit=time_limit,
-            confidence=confidence,
-            seed=seed,
-            options=options,
+            declared, budget, workload, mechanism, taken, unit=unit, rows=rows, confidence=confidence, seed=seed
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
         if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
             return saved
         _require_room(asked, target)
-        convert = converter_for(data, declared)
-        door = _opened(run, data, asked, place, resume=resume)
-        del data  # nothing below can reach the rows but through the door
-        with shown(progress) as tell:
-            outcome = asked.mechanism.run(door, asked.workload, zeros=declared.zeros, on_event=tell)
-            del door  # with the table and its counts
-            release = _made(run, outcome, asked, place, convert)
-        if target is not None:
-            release.save(target.folder, format=target.format, report=target.report, overwrite=target.overwrite)
+        return _run(run, data, asked, place, target, resume=resume, progress=progress)
+
+
+def _run(
+    run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
+) -> Release:
+    """Run the mechanism behind the door; make the release, and save it where it should go."""
+    convert = converter_for(data, asked.schema)
+    door = _opened(run, data, asked, place, resume=resume)
+    del data  # nothing below can reach the rows but through the door
+    with shown(progress) as tell:
+        outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell)
+        del door  # with the table and its counts
+        release = _made(run, outcome, asked, place, convert)
+    if target is not None:
+        release.save(target.folder, format=target.format, report=target.report, overwrite=target.overwrite)
     return release
 
 

@@ -1,8 +1,7 @@
 """A toy engine: every question is answered from the whole joint table. It shows all that an engine must do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,26 +38,9 @@ class Dense:
         return np.asarray(self.joint.sum(axis=tuple(i for i in range(len(self.domain)) if i not in kept)))
 
 
-class DenseEngine:
-    name = "dense"
-    two_loop = staticmethod(two_loop)
-
-    def vector(self, values: Flat) -> Any:
-        return values
-
-    def numpy(self, vector: Any) -> Flat:
-        return np.asarray(vector)
-
-    def calibrate(self, network: Network, potentials: Flat) -> Dense:
-        return Dense(network, potentials)
-
-    def objective(self, layout: Layout) -> DenseObjective:
-        return DenseObjective(layout)
-
-
+@dataclass
 class DenseObjective:
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+    layout: Layout
 
     def calibrate(self, parameters: Any) -> Dense:
         by_cell = np.append(self.layout.adjoint(parameters), 0.0)
@@ -68,3 +50,8 @@ class DenseObjective:
         here = self.calibrate(parameters)
         observed = here.marginals([o.clique for o in self.layout.observations], 1.0, "double")
         return self.layout.forward(np.concatenate([table.ravel() for table in observed])), here.log_z
+
+
+class DenseEngine:
+    name, calibrate, objective = "dense", staticmethod(Dense), staticmethod(DenseObjective)
+    vector = numpy = staticmethod(np.asarray)

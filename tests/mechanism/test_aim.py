@@ -123,7 +123,7 @@ def test_mwem_is_the_papers(make_door: MakeDoor) -> None:
     outcome = mechanism("mwem").run(make_door(rho=1), TWO_WAY)
     assert outcome.measurements[0].clique == ()
     assert len(outcome.rounds) == 4
-    assert all(r.candidates == TWO_WAY.cliques for r in outcome.rounds)
+    assert all(r.candidates == tuple(TWO_WAY.cliques) for r in outcome.rounds)
     assert all(not r.annealed for r in outcome.rounds)
     scales = [m.scale for m in outcome.measurements]
     assert max(scales) / min(scales) < 1.001

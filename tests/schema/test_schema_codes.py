@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from understudy.errors import SchemaError
 from understudy.schema import Schema, SchemaFileError, parse_schema
 from understudy.schema.declaration import SchemaDeclaration
-from understudy.schema.load import build_schema
+from understudy.schema.schema import build_schema
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)
 DATES = st.dates(dt.date(1700, 1, 1), dt.date(2200, 1, 1))

@@ -13,8 +13,8 @@ from rich.table import Table
 from understudy.cli.options import FILE, FOLDER, as_json, dialect, print_json, table_of, warn
 from understudy.evaluate import NOT_PRIVATE, Evaluation
 from understudy.evaluate import evaluate as compare
+from understudy.manifest.promise import confidence
 from understudy.release import load
-from understudy.release.promise import confidence
 
 ABOVE = 1
 

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from understudy.cli.options import as_json, budget, print_json
+from understudy.manifest.promise import rounded_up
 from understudy.mechanism.memory import memory_left
 from understudy.planning import Plan
 from understudy.planning import plan as make_plan
 from understudy.quantities import show_size, show_time
-from understudy.release.promise import rounded_up
 
 
 @click.command(

@@ -12,6 +12,7 @@ finished model is from the table, which bounds rest on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,7 +51,7 @@ class Aim(Mechanism):
         """Its name in the registry."""
         return "aim"
 
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config), *_checked(workload, self.config)]
         return tuple(dict.fromkeys(asked))

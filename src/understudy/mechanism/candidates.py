@@ -26,7 +26,7 @@ RANKING: Precision = "single"
 """The precision of the marginals that candidates are scored by; bounds compute them again in the same."""
 
 
-def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:
+def pool(workload: Workload, config: AimConfig) -> Sequence[Clique]:
     """Return all that may ever be chosen: W_+, or W itself for MWEM's rule."""
     return workload.closure if config.candidates == "closure" else workload.cliques
 

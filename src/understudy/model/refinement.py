@@ -34,6 +34,8 @@ MOST_CELLS = 1 << 24
 """Marginals are refined towards, the smallest first, while all of them together have no more cells."""
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
+AT_ONCE = 1 << 20
+"""Cells of the model's marginals that are held at a time, until they are compared with the rows."""
 TOGETHER = 1 << 18
 """Cells looked up at a time: they stay in cache."""
 PARTS = 64
@@ -74,7 +76,8 @@ def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.r
     top = max((near[clique] for clique in chosen), default=1.0)
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
-        for clique, expected in zip(chosen, model.marginals(chosen), strict=True)
+        for block in domain.blocks(chosen, AT_ONCE)
+        for clique, expected in zip(block, model.marginals(block), strict=True)
     ]
     barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
@@ -109,9 +112,9 @@ class _Table:
         counts = np.bincount(cells, minlength=expected.size).reshape(expected.shape)
         return cls(positions, (counts - expected).astype(np.float32), (weight / (expected + 1.0)).astype(np.float32))
 
-    def count(self, codes: Column, sign: int) -> None:
-        """Count these rows in (1) or out (-1)."""
-        cells = _numbers([codes[:, p] for p in self.positions], self.over.shape)
+    def count(self, columns: Mapping[int, Column], sign: int) -> None:
+        """Count rows in (1) or out (-1), by their columns."""
+        cells = _numbers([columns[p] for p in self.positions], self.over.shape)
         np.add.at(self.over.reshape(-1), cells, np.float32(sign))
 
 
@@ -173,16 +176,20 @@ class _Pass:
                 some = slice(first, first + together)
                 self._offer(rows[some], lines[:, some], rng)
         moved = before != self.codes[order, self.attribute]
-        arrived = np.asfortranarray(self.codes[order[moved]])
-        left = arrived.copy(order="F")
-        left[:, self.attribute] = before[moved]
+        arrived = self._columns(order[moved])
+        left = {**arrived, self.attribute: before[moved]}
         for table in self.tables:
             table.count(left, -1)
             table.count(arrived, 1)
 
+    def _columns(self, rows: Index) -> dict[int, Column]:
+        """Return the columns of ``rows`` that some table has: a few of very many."""
+        named = {self.attribute, *(p for others in self.others for p in others)}
+        return {p: self.codes[rows, p] for p in sorted(named)}
+
     def _lines(self, rows: Index) -> Index:
         """Return, table by table, the line of ``slope`` that each of ``rows`` is in, whatever its value."""
-        columns = np.ascontiguousarray(self.codes[rows].T, dtype=np.intp)
+        columns = self._columns(rows)
         lines = np.empty((len(self.others), rows.size), np.intp)
         for line, others, start in zip(lines, self.others, self.starts, strict=True):
             np.add(_numbers([columns[p] for p in others], [self.sizes[p] for p in others]), start, out=line)

@@ -17,7 +17,7 @@ from understudy.privacy.cost import (
     sigma_for,
 )
 from understudy.privacy.door import Door
-from understudy.privacy.journal import Journal, NoJournal, Request
+from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
@@ -48,6 +48,7 @@ __all__ = [
     "DistancesTo",
     "Door",
     "Filter",
+    "Inquiry",
     "Journal",
     "Linear",
     "LinearMap",
@@ -60,7 +61,6 @@ __all__ = [
     "PrefixSums",
     "Question",
     "Receipt",
-    "Request",
     "ResearchNoise",
     "SecureNoise",
     "Selection",

@@ -17,7 +17,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.fingerprint import fingerprint, fingerprinted
-from understudy.privacy.journal import Journal, NoJournal, Request
+from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
     Choice,
@@ -115,7 +115,7 @@ class Door:
     def ask(self, question: Question[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
         terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Request(question.cost(self._unit), question.purpose, terms)
+        request = Inquiry(question.cost(self._unit), question.purpose, terms)
         outcome = self._recalled(question, request)
         if outcome is None:
             question.require(self._domain)  # here, since what was answered before need not be estimated again
@@ -135,7 +135,7 @@ class Door:
         """Ask for distances."""
         return self.ask(DistancesTo(estimates, sigma))
 
-    def _recalled(self, question: Question[object], request: Request) -> Counts | None:
+    def _recalled(self, question: Question[object], request: Inquiry) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
         kept = self._journal.recall(request)
         if kept is None:
@@ -145,7 +145,7 @@ class Door:
         self._filter.charge(request.cost, request.purpose)
         return kept
 
-    def _drawn(self, question: Question[object], request: Request) -> Counts:
+    def _drawn(self, question: Question[object], request: Inquiry) -> Counts:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
         mask, size = question.mask(self._unit), question.size(self._domain)
         self._pay(request, mask)
@@ -158,7 +158,7 @@ class Door:
         self._journal.commit(request, outcome)
         return outcome
 
-    def _pay(self, request: Request, mask: Mask) -> None:
+    def _pay(self, request: Inquiry, mask: Mask) -> None:
         """Charge, unless it is over budget or OpenDP states a higher cost for the noise that will be drawn."""
         self._filter.check(request.cost, request.purpose)
         if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):

@@ -10,12 +10,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique
-from understudy.mechanism import Outcome, Round
-from understudy.model import Model
-from understudy.privacy import Budget
-from understudy.release.frames import Convert, to_arrow
-from understudy.release.manifest import (
+from understudy.domain import Clique, Combinations
+from understudy.manifest.manifest import (
     NOT_PRIVATE,
     Amount,
     BoundEntry,
@@ -29,16 +25,25 @@ from understudy.release.manifest import (
     PrivacyEntry,
     QueryEntry,
     RoundEntry,
+    RuleEntry,
     TableEntry,
     WorkloadEntry,
 )
+from understudy.mechanism import Outcome, Round
+from understudy.model import Model
+from understudy.privacy import Budget
+from understudy.release.frames import Convert, to_arrow
 from understudy.release.release import Release
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
-from understudy.uncertainty import Evidence, TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounded, bounds
 from understudy.workload import Workload
 
 DEFAULT_DELTA = 1e-9
+MOST_LISTED = 10_000
+"""Marginals of a workload that a manifest lists; of more it says the rule that they are made by."""
+MOST_BOUNDED, MOST_CELLS = 1 << 13, 1 << 26
+"""Marginals, and their cells together, whose bounds a manifest lists."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def make_release(
         rounds=[_round(r) for r in outcome.rounds],
         charges=[ChargeEntry(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
-        bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
+        bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
@@ -129,6 +134,9 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
 
 
 def _workload(workload: Workload, name: str) -> WorkloadEntry:
+    if isinstance(workload.cliques, Combinations) and len(workload.cliques) > MOST_LISTED:
+        ((size, column),) = workload.cliques.layers
+        return WorkloadEntry(name=name, queries=workload.queries, rule=RuleEntry(size=size, column=column))
     listed = [
         QueryEntry(attributes=list(clique), weight=cost)
         for clique, cost in zip(workload.cliques, workload.query_weights, strict=True)
@@ -160,10 +168,11 @@ def _round(r: Round) -> RoundEntry:
     )
 
 
-def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundEntry]:
+def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:
     evidence = Evidence.of(outcome)
-    for_table = bounds(evidence, table, confidence=confidence)
-    for_model = bounds(evidence, confidence=confidence)
+    listed = bounded(evidence, MOST_BOUNDED, MOST_CELLS, rng)
+    for_table = bounds(evidence, table, confidence=confidence, cliques=listed)
+    for_model = bounds(evidence, confidence=confidence, cliques=listed)
     return [
         BoundEntry(
             columns=list(clique),

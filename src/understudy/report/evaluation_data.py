@@ -13,13 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.release import Release
-from understudy.report.data import ColumnView, Value
+from understudy.report.data import ColumnView, Reported, Value, bars_for
 from understudy.schema import Column
 from understudy.uncertainty import Bound
-
-MOST_BARS = 128
-"""Of a column with more values, neighbours are drawn together, or the largest alone."""
 
 
 class Comparison(Protocol):
@@ -55,7 +51,7 @@ class Evaluation(Protocol):
     """A release beside the table it stands for."""
 
     @property
-    def release(self) -> Release:
+    def release(self) -> Reported:
         """The release."""
         ...
 
@@ -115,7 +111,7 @@ class EvaluationData:
 
 def evaluation_data(evaluation: Evaluation) -> EvaluationData:
     """Read off an evaluation what its page shows."""
-    release = evaluation.release
+    release, most = evaluation.release, bars_for(len(evaluation.release.schema.columns))
     found = {m.clique: m for m in evaluation.marginals}
     errors = {clique: _error(m, max(evaluation.rows, 1)) for clique, m in found.items()}
     asked = [errors[c] for c in release.workload.cliques if c in errors]
@@ -124,13 +120,13 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
         rows=evaluation.rows,
         synthetic_rows=release.manifest.table.rows,
         error=evaluation.error,
-        epsilon=release.epsilon,
-        private=release.private,
+        epsilon=release.manifest.privacy.epsilon,
+        private=release.manifest.private,
         confidence=release.manifest.confidence,
         workload=release.manifest.workload.name,
         version=release.manifest.understudy,
-        attributes=release.domain.attributes,
-        columns=tuple(_column(found[c.name,], c) for c in release.schema.columns if (c.name,) in found),
+        attributes=release.schema.domain.attributes,
+        columns=tuple(_column(found[c.name,], c, most) for c in release.schema.columns if (c.name,) in found),
         pairs=tuple(e for e in errors.values() if len(e.clique) == 2),
         marginals=tuple(sorted(asked, key=lambda e: (e.share, e.clique))),
         compared=len(errors),
@@ -143,10 +139,10 @@ def _error(m: Comparison, rows: int) -> ErrorView:
     return ErrorView(m.clique, m.error / rows, None if m.bound is None else m.bound.value / rows, m.error)
 
 
-def _column(m: Comparison, column: Column) -> ColumnView:
+def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     """Return both distributions: the real count is drawn as a range without width."""
     ordered = column.kind not in ("categorical", "boolean")
-    width = -(-column.size // MOST_BARS) if ordered else 1
+    width = -(-column.size // most) if ordered else 1
     starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [
@@ -155,7 +151,7 @@ def _column(m: Comparison, column: Column) -> ColumnView:
     ]
     if not ordered:
         drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))
-    shown = drawn if ordered else drawn[:MOST_BARS]
+    shown = drawn if ordered else drawn[:most]
     return ColumnView(
         column.name, column.kind, column.description or "", ordered, tuple(shown), len(drawn) - len(shown), width, 0.0
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
+from understudy.manifest.promise import rounded_up
 from understudy.quantities import percent
-from understudy.release.promise import rounded_up
 from understudy.report.data import ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, digits, plural

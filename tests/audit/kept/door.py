@@ -303,8 +303,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            "            rows=rows,\n",
-            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
+            "unit=unit, rows=rows,",
+            'unit=unit, rows=len(data) if rows is None and hasattr(data, "__len__") else rows,',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
@@ -400,8 +400,8 @@ MUTANTS = [
         "a release that keeps the table to draw from it again",
         (
             "synthesize.py",
-            "        convert = converter_for(",
-            '        setattr(Release, "_kept", data)\n        convert = converter_for(',
+            "    convert = converter_for(",
+            '    setattr(Release, "_kept", data)\n    convert = converter_for(',
         ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),

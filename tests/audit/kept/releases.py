@@ -139,7 +139,7 @@ MUTANTS = [
         "large-epsilon-fails-late",
         6,
         "a factor that overflows where the report is written, after the budget is spent",
-        ("release/promise.py", "if epsilon < LARGEST else", "if True else"),
+        ("manifest/promise.py", "if epsilon < LARGEST else", "if True else"),
         f"{EXTREMES}test_the_ends_of_what_is_accepted_work",
     ),
     one(
@@ -167,7 +167,7 @@ MUTANTS = [
         "promise-rounded-down",
         6,
         "an epsilon that is shown smaller than it is",
-        ("release/promise.py", "rounding=ROUND_CEILING", 'rounding="ROUND_FLOOR"'),
+        ("manifest/promise.py", "rounding=ROUND_CEILING", 'rounding="ROUND_FLOOR"'),
         f"{WORDS}test_no_number_of_the_promise_is_rounded_down",
     ),
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 from math import ceil, exp, log
 
-from understudy.release.manifest import Manifest, PrivacyEntry
+from understudy.manifest.manifest import Manifest, PrivacyEntry
 
 DIGITS = 6
 """Significant digits of epsilon, delta and rho."""

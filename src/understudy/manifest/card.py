@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from understudy.release.manifest import Manifest
-from understudy.release.promise import UNITS, assumptions, confidence, parameters, rounded_up, sentences
+from understudy.manifest.manifest import Manifest
+from understudy.manifest.promise import UNITS, assumptions, confidence, parameters, rounded_up, sentences
 from understudy.schema import Schema
 
 WIDTH = 120
