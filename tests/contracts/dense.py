@@ -55,3 +55,4 @@ class DenseObjective:
 class DenseEngine:
     name, calibrate, objective = "dense", staticmethod(Dense), staticmethod(DenseObjective)
     vector = numpy = staticmethod(np.asarray)
+    two_loop, refiner = staticmethod(two_loop), None

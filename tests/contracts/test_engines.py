@@ -169,6 +169,24 @@ def test_rows_are_as_near_to_the_model_as_rounding_allows(under_test: Engine) ->
         assert np.all(found[model.marginal(pair) == 0] == 0)
 
 
+def test_refined_rows_come_nearer_on_all_triples_and_keep_off_the_zeros(under_test: Engine) -> None:
+    wall = Zeros(("a", "c", "e"), np.argwhere(np.random.default_rng(3).random((3, 2, 3)) < 0.3))
+    model = on(chained(1.0, (ZERO, wall)), under_test)
+    triples = subsets(DOMAIN, 3)
+    rounded, refined, again = (
+        model.generate(2000, np.random.default_rng(3), near=near) for near in (None, *[dict.fromkeys(triples, 1.0)] * 2)
+    )
+
+    def distance(rows: NDArray[np.int32]) -> float:
+        expected = zip(triples, model.marginals(triples), strict=True)
+        return sum(float(np.abs(counts(DOMAIN, rows, clique) - 2.0 * table).sum()) for clique, table in expected)
+
+    assert distance(refined) < 0.6 * distance(rounded)
+    np.testing.assert_array_equal(refined, again)
+    for zero in model.zeros:
+        assert np.all(counts(DOMAIN, refined, zero.clique)[tuple(np.asarray(zero.cells).T)] == 0)
+
+
 def test_rows_where_logarithms_are_needed(under_test: Engine) -> None:
     model = on(chained(2000.0), under_test)
     mode = np.unravel_index(BruteForce(model).joint.argmax(), DOMAIN.sizes)

@@ -1,6 +1,6 @@
 """Engines: exact inference on the arrays of one library, behind one protocol. Public numbers only."""
 
-from understudy.model.engine.protocol import Calibrated, Engine, Factors, Objective, Pair, Precision, Vector
+from understudy.model.engine.protocol import Calibrated, Engine, Factors, Goal, Objective, Pair, Precision, Refiner, Vector
 from understudy.model.engine.recursion import two_loop
 from understudy.model.engine.registry import ENGINES, NUMPY, make_engine
 
@@ -10,9 +10,11 @@ __all__ = [
     "Calibrated",
     "Engine",
     "Factors",
+    "Goal",
     "Objective",
     "Pair",
     "Precision",
+    "Refiner",
     "Vector",
     "make_engine",
     "two_loop",

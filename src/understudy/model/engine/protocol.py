@@ -64,6 +64,26 @@ class Factors:
     logarithmic: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A marginal that the counts of rows should come near to: where its attributes stand, its counts, its weight."""
+
+    positions: tuple[int, ...]
+    expected: NDArray[np.float64]
+    weight: float
+    barred: NDArray[np.bool_] | None = None
+    """The cells that no row may move into; None where it may into all."""
+
+
+class Refiner(Protocol):
+    """Changes rows so that their counts come nearer to goals."""
+
+    def __call__(
+        self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
+    ) -> None:
+        """Change ``codes`` in place, the values of one of ``attributes`` after another."""
+
+
 class Calibrated(Protocol):
     """A network at certain potentials: its partition function is known, and any marginal can be asked for."""
 
@@ -106,6 +126,10 @@ class Engine(Protocol):
 
     def numpy(self, vector: Vector) -> Flat:
         """Bring a vector back."""
+
+    @property
+    def refiner(self) -> Refiner | None:
+        """What refines rows; None where NumPy should (``understudy.model.refinement``)."""
 
     def two_loop(self, gradient: Vector, first: Vector, memory: Sequence[Pair]) -> Vector:
         """Return the inverse curvature that ``memory`` (oldest first) tells times ``gradient``, from the diagonal ``first``.

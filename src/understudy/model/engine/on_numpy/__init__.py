@@ -20,6 +20,7 @@ class NumpyEngine:
 
     name = "numpy"
     two_loop = staticmethod(two_loop)
+    refiner = None
 
     def vector(self, values: Flat) -> Flat:
         """Return the numbers as doubles."""

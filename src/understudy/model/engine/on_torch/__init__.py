@@ -5,13 +5,17 @@ Everything is in double precision. A fit keeps its vectors on the device; a mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from understudy.model.engine.on_torch.curvature import two_loop
+from understudy.model.engine.on_torch.refining import refine
 from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective
-from understudy.model.engine.protocol import Engine, Vector
+from understudy.model.engine.protocol import Engine, Goal, Vector
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -34,6 +38,12 @@ class TorchEngine:
     def numpy(self, vector: Vector) -> Flat:
         """Bring a vector back."""
         return cast(Flat, cast(torch.Tensor, vector).cpu().numpy())
+
+    def refiner(
+        self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
+    ) -> None:
+        """Change ``codes`` in place, the values of one of ``attributes`` after another."""
+        refine(codes, goals, attributes, self._device, int(rng.integers(1 << 62)))
 
     def objective(self, layout: Layout) -> SparingObjective:
         """Prepare a fit to the observations of ``layout``."""
