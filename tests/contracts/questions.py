@@ -21,6 +21,7 @@ from understudy.privacy import (
     DistancesTo,
     Door,
     Filter,
+    Groups,
     Inquiry,
     Linear,
     Marginal,
@@ -58,6 +59,7 @@ EXAMPLES: dict[str, Question[Any]] = {
     "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),
     "prefix sums": Linear(("age",), PrefixSums((4,)), 3.0),
+    "groups": Linear(("age", "town"), Groups([[0, 0, 1, 1], [0, 1, 0]]), 3.0),
     "prefix sums of two": Linear(("sex", "town"), PrefixSums((2, 3)), 3.0, "laplace"),
     "median": Median("age", 0.5),
 }

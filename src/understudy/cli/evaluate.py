@@ -57,7 +57,7 @@ def evaluate(
 
 
 def _show(found: Evaluation) -> None:
-    click.echo(f"Workload error (L1)  {found.error:.4f} of the table's rows, averaged over the workload")
+    click.echo(f"Workload error (L1)  {found.error:.4f} of the table's rows, averaged over {_over(found)}")
     click.echo(f"               (L2)  {found.error_l2:.4f}")
     click.echo(f"              (max)  {found.error_max:.4f}, the worst single cell")
     if found.subsample is not None:
@@ -66,6 +66,11 @@ def _show(found: Evaluation) -> None:
         click.echo(f"Subsampling fraction {share:.3f}: {said}")
     click.echo(f"Within their bound   {found.within} of {found.bounded} marginals (expected: {_expected(found)})")
     Console().print(_table(found))
+
+
+def _over(found: Evaluation) -> str:
+    every = len(found.release.workload.cliques)
+    return "the workload" if found.compared == every else f"{found.compared:,} of {every:,} marginals, drawn at random"
 
 
 def _expected(found: Evaluation) -> str:

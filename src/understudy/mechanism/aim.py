@@ -21,11 +21,12 @@ import numpy as np
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import allowed, as_candidates, expected_noise, pool, require_capacity
+from understudy.mechanism.candidates import allowed, as_candidates, expected_noise, require_capacity
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.pace import Pace
+from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, equal_budget, first_budget, last_budget
 from understudy.model import CELL_BYTES, Model
@@ -36,6 +37,16 @@ FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 TOO_NOISY = FARTHEST / 3
 """One-way marginals farther from the truth than this, on average, are no ground to choose others on."""
+COUNTED_AT_ONCE = 2**24
+"""Marginals with so many cells in all are counted in the first pass; of more, each when it is first asked for."""
+EACH = 2**10
+"""What a marginal costs to count besides its cells, in cells."""
+CHECK_NOISE = 0.1
+"""The noise on a distance of the check should be no more than this share of the rows …"""
+FEWEST_CHECKED, MOST_CHECKED = 1_000, 20_000
+"""… but so many marginals are checked all the same, and no more than that."""
+MOST_SORTED = 200_000
+"""Of more marginals of one size, the smallest are not looked for."""
 CHECKED_AT_ONCE = 4
 """The marginals that the finished model is checked on take at most so many times its capacity."""
 
@@ -52,9 +63,11 @@ class Aim(Mechanism):
         return "aim"
 
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
-        asked = [*_initial_cliques(workload, self.config), *pool(workload, self.config), *_checked(workload, self.config)]
-        return tuple(dict.fromkeys(asked))
+        """Return the marginals to count in the first pass: all that may be asked for, or the first of too many."""
+        initial = _initial_cliques(workload, self.config)
+        if workload.cells > COUNTED_AT_ONCE or len(workload.closure) > COUNTED_AT_ONCE // EACH:
+            return initial
+        return list(dict.fromkeys([*initial, *workload.closure]))
 
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1."""
@@ -63,7 +76,8 @@ class Aim(Mechanism):
 
 def algorithm_1(run: Run, config: AimConfig) -> Outcome:
     """AIM. Lines 1–3, the inputs, are in ``run`` and ``config``; ρ is what is left in the door's budget."""
-    require_capacity(run.domain, run.model_cliques, pool(run.workload, config), config.max_size)
+    pool = Pool(run.workload, config)
+    require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with run.running():
@@ -75,20 +89,21 @@ def algorithm_1(run: Run, config: AimConfig) -> Outcome:
             limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
                 budget, ended = last_budget(run.remaining, config.share), "time"
-            done, model = run_round(run, config, budget, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            done, model = run_round(run, pool, budget, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             run.record(done)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
-                checked = _checked(run.workload, config)  # not in the paper: costs k/(2σ²) for k distances
+                checked = _checked(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 return run.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def run_round(run: Run, config: AimConfig, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
+def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
+    config = pool.config
     index, began = len(run.rounds) + 1, run.seconds
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
-    choices = allowed(run.domain, run.model_cliques, pool(run.workload, config), limit)  # C_t: no cost
+    choices = candidates(run, pool, scale, limit, model)  # C_t: no cost
     run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
     scored = as_candidates(model, choices, run.workload, config, scale)
     selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
@@ -117,6 +132,17 @@ def run_round(run: Run, config: AimConfig, budget: RoundBudget, limit: int, mode
         seconds=run.seconds - began,
         before=model,
     ), after
+
+
+def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model) -> list[Clique]:
+    """Line 12, C_t: the marginals that could win and that fit into the model."""
+    config = pool.config
+    turn = len(run.rounds) + 1
+    rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
+    reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
+    penalty = expected_noise(config, scale) if config.criterion == "aim" else 1.0
+    some = pool.worthwhile(reach, penalty, run.model_cliques, turn)
+    return allowed(run.domain, run.model_cliques, some, limit)
 
 
 def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:
@@ -174,12 +200,27 @@ def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
     return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
 
 
-def _checked(workload: Workload, config: AimConfig) -> list[Clique]:
-    """Return what the finished model is checked on: W_+, without its largest marginals where all would take too much."""
-    taken, room = set(), CHECKED_AT_ONCE * config.max_size if config.kept else 0
-    for r in sorted(workload.closure, key=workload.domain.cells):
-        room -= CELL_BYTES * workload.domain.cells(r)
+def _checked(run: Run, config: AimConfig, model: Model) -> list[Clique]:
+    """Return what the finished model is checked on: of W_+ the smallest, as many as leave the noise on each distance small
+    beside the rows, and as fit into memory.
+    """
+    if not config.kept:
+        return []
+    workload, cells = run.workload, run.workload.domain.cells
+    rows = run.note("estimated rows at the check", lambda: model.total)
+    most = min(max(FEWEST_CHECKED, 2 * float(run.held) * (CHECK_NOISE * rows) ** 2), MOST_CHECKED)
+    listed: list[Clique] = []
+    if len(workload.closure) <= most:
+        listed = list(workload.closure)
+    else:
+        for size in range(1, max(map(len, workload.closure[-1:])) + 1):
+            layer = workload.closure_of(size)
+            if len(layer) <= MOST_SORTED:
+                listed += sorted(layer, key=cells)[: int(most) - len(listed)]
+    taken, room = set(), CHECKED_AT_ONCE * config.max_size
+    for r in sorted(listed, key=cells):
+        room -= CELL_BYTES * cells(r)
         if room < 0:
             break
         taken.add(r)
-    return [r for r in workload.closure if r in taken]
+    return [r for r in listed if r in taken]

@@ -86,6 +86,8 @@ class Outcome:
     model: Model | None = field(repr=False)
     measurements: tuple[Measurement, ...] = field(repr=False)
     rounds: tuple[Round, ...] = field(repr=False)
+    selections: tuple[Selection, ...] = field(repr=False)
+    """Every choice, those of the rounds and those made without a round."""
     answers: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
     """Noisy answers to the workload, for a mechanism that has no model; otherwise empty."""
     zeros: tuple[Zeros, ...] = field(repr=False)

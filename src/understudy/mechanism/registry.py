@@ -13,6 +13,7 @@ from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
+from understudy.mechanism.mst import Mst
 from understudy.mechanism.mwem import Mwem
 
 
@@ -38,6 +39,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
     {
         "aim": Kind(Aim, AimConfig),
         "mwem": Kind(Mwem, RoundsConfig),
+        "mst": Kind(Mst, ModelConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

@@ -62,6 +62,10 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
+SCORED_LATER = 2**24
+"""Cells of W_+ that the steps after the rounds look at, at most."""
+
+
 LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
@@ -89,6 +93,7 @@ class Run:
         self._held = Fraction(0)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
+        self.selections: list[Selection] = []
         self.fit: Fit | None = None
         self.size = 0
         """Bytes of the junction tree of the last fit."""
@@ -103,8 +108,10 @@ class Run:
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
         self.scoring_seconds = 0.0
-        """How long all of W_+ takes to be scored, by the last choice."""
+        """How long all of W_+ takes to be scored (or as much of it as is looked at later), by the last choice."""
         self._looks = 0
+        self._last: dict[Clique, int] = {}
+        """The last round that each marginal was a candidate of."""
         self._charges_before = len(door.filter.charges)
 
     @property
@@ -122,6 +129,11 @@ class Run:
         """What this run may still spend."""
         return self.door.filter.remaining - self._held
 
+    @property
+    def held(self) -> Fraction:
+        """What is kept for ``distances``."""
+        return self._held
+
     def reserve(self, share: Fraction) -> None:
         """Keep a share of the budget for ``distances``; before anything is spent."""
         self._held = share * self.rho
@@ -135,8 +147,8 @@ class Run:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
         self.tell(_ended(done, float(self.spent)))
         self.rounds.append(replace(done, before=_light(done.before)))
-        last = {clique: r.index for r in self.rounds for clique in r.candidates}
-        needed = {*last.values(), *(r.index for r in self.rounds[-LATEST:])}
+        self._last.update(dict.fromkeys(done.candidates, done.index))
+        needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
         first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
         self._keep_only({first + index - 1 for index in needed})
@@ -207,8 +219,9 @@ class Run:
         """Choose a candidate through the door."""
         began = self._clock()
         found = self.door.ask(Choice(candidates, epsilon))
-        share = self._cells(c.clique for c in candidates) / self._cells(self.workload.closure)
+        share = self._cells(c.clique for c in candidates) / min(self.workload.cells, SCORED_LATER)
         self.scoring_seconds = (self._clock() - began) / share
+        self.selections.append(found)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -273,6 +286,7 @@ class Run:
             model=model,
             measurements=tuple(self.measurements),
             rounds=tuple(self.rounds),
+            selections=tuple(self.selections),
             answers=dict(answers or {}),
             zeros=self.zeros,
             fit=self.fit,

@@ -18,7 +18,7 @@ from understudy.privacy.cost import (
 )
 from understudy.privacy.door import Door
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
-from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
+from understudy.privacy.maps import Groups, LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
     Choice,
@@ -48,6 +48,7 @@ __all__ = [
     "DistancesTo",
     "Door",
     "Filter",
+    "Groups",
     "Inquiry",
     "Journal",
     "Linear",

@@ -6,10 +6,10 @@ Holds private counts and hands out none: what leaves is the answer to a question
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -45,6 +45,11 @@ _ROUNDING = Fraction(1, 10**12)
 the last place.
 """
 
+HELD_BYTES = 2**28
+"""Exact counts that are held for the next question take at most so much memory …"""
+BLOCK_CELLS = 2**22
+"""… and those that one question reads are taken about so many cells at a time."""
+
 
 class Door:
     """Answers questions about a private table, within a budget.
@@ -52,7 +57,7 @@ class Door:
     ``budget`` may be a filter that other doors spend from as well: they then share one budget, and none can overspend it.
 
     ``expect`` lists marginals that may be asked for: the first accepted question counts them all in one pass,
-    and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
+    and their exact counts stay inside, within a limit. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
 
     ``journal`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
@@ -149,7 +154,8 @@ class Door:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
         mask, size = question.mask(self._unit), question.size(self._domain)
         self._pay(request, mask)
-        exact = question.exact(self._read(question.reads)).reshape(-1)
+        counts = _Counted(self._read, question.reads, self._domain)
+        exact = question.exact(counts).reshape(-1)
         if mask.kind != "selection" and exact.size != size:
             raise InternalError(
                 f"{request.purpose}: the question has another number of answers than it stated. Report this."
@@ -181,18 +187,50 @@ class Door:
         return f"Door({len(self._domain)} attributes, {self._unit.value}, {self._filter!r}{note})"
 
 
+class _Counted(Sequence[Counts]):
+    """The exact counts of ``cliques``, read when they are taken: one by one, or a block after another."""
+
+    def __init__(self, read: Callable[[Sequence[Clique]], list[Counts]], cliques: Sequence[Clique], domain: Domain) -> None:
+        self._read, self._cliques, self._domain = read, cliques, domain
+
+    def __len__(self) -> int:
+        return len(self._cliques)
+
+    @overload
+    def __getitem__(self, place: int) -> Counts: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Counts]: ...
+
+    def __getitem__(self, place: int | slice) -> Counts | Sequence[Counts]:
+        return self._read(self._cliques[place]) if isinstance(place, slice) else self._read([self._cliques[place]])[0]
+
+    def __iter__(self) -> Iterator[Counts]:
+        block: list[Clique] = []
+        cells = 0
+        for clique in self._cliques:
+            block.append(clique)
+            cells += self._domain.cells(clique)
+            if cells >= BLOCK_CELLS:
+                yield from self._read(block)
+                block, cells = [], 0
+        yield from self._read(block)
+
+
 def _reader(
     source: Source, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
 ) -> Callable[[Sequence[Clique]], list[Counts]]:
     """Return the function that reads exact counts; it alone holds the source and the counts already read.
 
+    The counts that were asked for last are held, within a limit; others are counted again.
     The first read also tells the journal which table this is, where one is kept.
     """
     known: dict[Clique, Counts] = {}
     marks = fingerprinted(source.domain) if journal.keeps else []
+    first = [*expect, *marks]
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
-        missing = [c for c in dict.fromkeys([*cliques, *expect, *marks]) if c not in known]
+        missing = [c for c in dict.fromkeys([*cliques, *first]) if c not in known]
         if missing:
             with ExitStack() as still:
                 for clock in clocks:
@@ -203,9 +241,23 @@ def _reader(
             for clique in {*marks} - {*cliques, *expect}:
                 del known[clique]
             marks.clear()
-        return [known[c] for c in cliques]
+        first.clear()
+        found = [known.pop(c) for c in dict.fromkeys(cliques)]
+        known.update(zip(dict.fromkeys(cliques), found, strict=True))  # last in line to be let go
+        asked = dict(zip(dict.fromkeys(cliques), found, strict=True))
+        _let_go(known)
+        return [asked[c] for c in cliques]
 
     return read
+
+
+def _let_go(known: dict[Clique, Counts]) -> None:
+    """Forget the counts that were not asked for the longest, until the rest is within the limit."""
+    held = sum(counts.nbytes for counts in known.values())
+    for clique in list(known):
+        if held <= HELD_BYTES:
+            break
+        held -= known.pop(clique).nbytes
 
 
 def _counted(source: Source, cliques: Sequence[Clique]) -> list[Counts]:

@@ -26,7 +26,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
 from understudy.manifest.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
 from understudy.model import load_model, save_model
-from understudy.privacy import LinearMap, Matrix, Measurement, stored_map
+from understudy.privacy import LinearMap, Measurement, stored_map
 from understudy.release.contents import Contents
 from understudy.release.marks import marked_path
 from understudy.release.synthetic import SyntheticTable
@@ -225,7 +225,7 @@ def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, not
     (folder / "measurements.json").write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     flat = np.concatenate([np.empty(0, "<i8"), *(m.values.reshape(-1) for m in measurements)]).astype("<i8")
     np.save(marked_path(folder / "values.npy", not notice), flat, allow_pickle=False)
-    weights = [m.query.weights.reshape(-1) for m in measurements if isinstance(m.query, Matrix)]
+    weights = [m.query.stored for m in measurements if m.query is not None and m.query.stored is not None]
     if weights:
         np.save(marked_path(folder / "queries.npy", not notice), np.concatenate(weights).astype("<i8"), allow_pickle=False)
 
@@ -233,8 +233,7 @@ def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, not
 def _query(query: LinearMap | None) -> _Query | None:
     if query is None:
         return None
-    size = query.weights.size if isinstance(query, Matrix) else 0
-    return _Query(kind=query.kind, answers=query.answers, weights=size)
+    return _Query(kind=query.kind, answers=query.answers, weights=0 if query.stored is None else query.stored.size)
 
 
 def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Measurement, ...]:

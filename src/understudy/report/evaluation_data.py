@@ -5,14 +5,14 @@ What an evaluation must have is stated here as protocols, because evaluations ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique
+from understudy.domain import Clique, Combinations
 from understudy.report.data import ColumnView, Reported, Value, bars_for
 from understudy.schema import Column
 from understudy.uncertainty import Bound
@@ -27,13 +27,13 @@ class Comparison(Protocol):
         ...
 
     @property
-    def real(self) -> NDArray[np.int64]:
-        """The real counts."""
+    def real(self) -> NDArray[np.int64] | None:
+        """The real counts of a single column."""
         ...
 
     @property
-    def synthetic(self) -> NDArray[np.float64]:
-        """The synthetic counts, each row counted as many times as it stands for records."""
+    def synthetic(self) -> NDArray[np.float64] | None:
+        """The synthetic counts of a single column, each row counted as many times as it stands for records."""
         ...
 
     @property
@@ -114,7 +114,8 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
     release, most = evaluation.release, bars_for(len(evaluation.release.schema.columns))
     found = {m.clique: m for m in evaluation.marginals}
     errors = {clique: _error(m, max(evaluation.rows, 1)) for clique, m in found.items()}
-    asked = [errors[c] for c in release.workload.cliques if c in errors]
+    own = _quick(release.workload.cliques)
+    asked = [e for e in errors.values() if e.clique in own]
     return EvaluationData(
         title=release.schema.table.name or "Synthetic table",
         rows=evaluation.rows,
@@ -135,6 +136,10 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
     )
 
 
+def _quick(cliques: Sequence[Clique]) -> Container[Clique]:
+    return cliques if isinstance(cliques, Combinations) else frozenset(cliques)
+
+
 def _error(m: Comparison, rows: int) -> ErrorView:
     return ErrorView(m.clique, m.error / rows, None if m.bound is None else m.bound.value / rows, m.error)
 
@@ -143,6 +148,8 @@ def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     """Return both distributions: the real count is drawn as a range without width."""
     ordered = column.kind not in ("categorical", "boolean")
     width = -(-column.size // most) if ordered else 1
+    assert m.real is not None  # of a single column they are kept
+    assert m.synthetic is not None
     starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [

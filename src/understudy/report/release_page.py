@@ -274,7 +274,9 @@ def _marginals(report: ReportData) -> Html:
             else "."
         )
     )
-    gone = f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound."
+    gone = (
+        f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound here."
+    )
     listed = report.bounds[-MOST_LISTED:]
     name = "All" if len(listed) == len(report.bounds) else f"The {MOST_LISTED} furthest off of"
     rows = [_bound_row(b) for b in reversed(listed)]

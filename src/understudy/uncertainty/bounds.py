@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
+from understudy.mechanism import Round
+from understudy.mechanism.running import LATEST
 from understudy.uncertainty.estimator import seen
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.rounds import Centre, round_distances, round_share
@@ -184,17 +186,29 @@ def _checked(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Foun
 
 
 def _unsupported(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
-    """Theorem 2, for each round whose model was kept."""
+    """Theorem 2: the latest rounds; an earlier one for a marginal that nothing else speaks of, the last that it was in."""
+    found = [one for r in evidence.rounds[-LATEST:] for one in _through(evidence, r, ways)]
+    known = evidence.checked | {way.clique for way, _ in found}
+    left = [way for way in ways if way.clique not in known]
+    for r in reversed(evidence.rounds[:-LATEST]):
+        more = _through(evidence, r, left)
+        found += more
+        spoken = {id(way) for way, _ in more}
+        left = [way for way in left if id(way) not in spoken]
+    return found
+
+
+def _through(evidence: Evidence, r: Round, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
+    """Bound what was among the candidates of round ``r``, if its model was kept."""
+    candidates = set(r.candidates)
+    mine = [way for way in ways if way.clique in candidates] if r.before is not None else []
     found = []
-    for r in evidence.rounds:
-        candidates = set(r.candidates)
-        mine = [way for way in ways if way.clique in candidates] if r.before is not None else []
-        for beta in sorted({_share(evidence, way, "rounds") for way in mine}):
-            same = [way for way in mine if _share(evidence, way, "rounds") == beta]
-            values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(evidence, r))
-            for way, value in zip(same, values, strict=True):
-                if value is not None:
-                    found.append((way, _Found(value + way.left, measured=False, round=r.index)))
+    for beta in sorted({_share(evidence, way, "rounds") for way in mine}):
+        same = [way for way in mine if _share(evidence, way, "rounds") == beta]
+        values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(evidence, r))
+        for way, value in zip(same, values, strict=True):
+            if value is not None:
+                found.append((way, _Found(value + way.left, measured=False, round=r.index)))
     return found
 
 

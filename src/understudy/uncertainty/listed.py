@@ -7,14 +7,15 @@ from collections.abc import Container, Iterable
 import numpy as np
 
 from understudy.domain import Clique, Combinations
+from understudy.mechanism.running import LATEST
 from understudy.uncertainty.evidence import Evidence
 
 
 def bounded(evidence: Evidence, most: int, cells: int, rng: np.random.Generator) -> list[Clique]:
     """Return all of W_+ where it has at most ``most`` marginals and so many ``cells`` together.
 
-    Of a larger one: the columns and what was measured, then some of what was checked or could be chosen in a round whose
-    model was kept, drawn at random. Nothing else has a bound, unless a measurement contains it.
+    Of a larger one: the columns and what was measured, then some of what was checked or could be chosen in one of the latest
+    rounds, drawn at random. Little else has a bound.
     """
     workload = evidence.workload
     if len(workload.closure) <= most and workload.cells <= cells:
@@ -36,7 +37,7 @@ def _quick(evidence: Evidence) -> Container[Clique]:
 def _spoken_of(evidence: Evidence) -> Iterable[Clique]:
     if evidence.distances is not None:
         yield from evidence.distances.cliques
-    for r in evidence.rounds:
+    for r in evidence.rounds[-LATEST:]:
         if r.before is not None:
             yield from r.candidates
 

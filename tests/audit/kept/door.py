@@ -80,8 +80,8 @@ MUTANTS = [
         "estimates cut to whole numbers after the distance is taken",
         (
             "privacy/scoring.py",
-            "        cells -= rounded(b[start : start + _BLOCK])\n",
-            "        cells = np.rint(1.5 * (cells - b[start : start + _BLOCK])).astype(np.int64)\n",
+            "    cells -= rounded(estimate)\n",
+            "    cells = np.rint(1.5 * (cells - estimate)).astype(np.int64)\n",
         ),
         f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
     ),
@@ -242,8 +242,8 @@ MUTANTS = [
         "the table is counted before the budget is asked",
         (
             "privacy/door.py",
-            "        self._pay(request, mask)\n        exact = question.exact(self._read(question.reads)).reshape(-1)\n",
-            "        exact = question.exact(self._read(question.reads)).reshape(-1)\n        self._pay(request, mask)\n",
+            "        self._pay(request, mask)\n        counts = _Counted(self._read, question.reads, self._domain)\n",
+            "        counts = self._read(question.reads)\n        self._pay(request, mask)\n",
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
     ),
