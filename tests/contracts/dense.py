@@ -39,6 +39,17 @@ class Dense:
 
 
 @dataclass
+class DenseFolding:
+    matrix: NDArray[np.int64]
+
+    def fold(self, cells: Any) -> Any:
+        return cells @ self.matrix
+
+    def unfold(self, places: Any) -> Any:
+        return self.matrix @ places
+
+
+@dataclass
 class DenseObjective:
     layout: Layout
 
@@ -56,3 +67,6 @@ class DenseEngine:
     name, calibrate, objective = "dense", staticmethod(Dense), staticmethod(DenseObjective)
     vector = numpy = staticmethod(np.asarray)
     two_loop, refiner = staticmethod(two_loop), None
+
+    def folding(self, index: NDArray[np.int64], places: int) -> DenseFolding:
+        return DenseFolding((index[:, :, None] == np.arange(places)).sum(axis=0))

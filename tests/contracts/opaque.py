@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from understudy.model.engine import Calibrated, Objective
+from understudy.model.engine import Calibrated, Folding, Objective
 from understudy.model.engine.on_numpy import NumpyEngine
 from understudy.model.network import Flat
 from understudy.model.observation import Layout
@@ -63,8 +64,22 @@ class OpaqueEngine(NumpyEngine):
     def numpy(self, vector: Any) -> Flat:
         return np.array(vector.cells)
 
+    def folding(self, index: NDArray[np.int64], places: int) -> Any:
+        return OpaqueFolding(super().folding(index, places))
+
     def objective(self, layout: Layout) -> Any:
         return OpaqueObjective(super().objective(layout))
+
+
+class OpaqueFolding:
+    def __init__(self, inner: Folding) -> None:
+        self.inner = inner
+
+    def fold(self, cells: Any) -> Any:
+        return Opaque(np.asarray(self.inner.fold(cells.cells)))
+
+    def unfold(self, places: Any) -> Any:
+        return Opaque(np.asarray(self.inner.unfold(places.cells)))
 
 
 class OpaqueObjective:

@@ -241,6 +241,18 @@ def test_the_inverse_curvature_is_that_of_the_bfgs_formula(under_test: Engine, r
     np.testing.assert_allclose(under_test.numpy(found), inverse @ gradient, rtol=1e-10)
 
 
+@pytest.mark.parametrize("places", [1, 7, 500])
+def test_cells_are_summed_by_place_and_handed_back(under_test: Engine, places: int) -> None:
+    """Few places have long sums, many have empty ones; a place past the end stands for none."""
+    rng = np.random.default_rng(places)
+    index = rng.integers(0, places + 1, (2, 400))
+    cells, by_place = rng.normal(size=400), rng.normal(size=places)
+    matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)
+    folding = under_test.folding(index, places)
+    np.testing.assert_allclose(under_test.numpy(folding.fold(under_test.vector(cells))), cells @ matrix, atol=1e-12)
+    np.testing.assert_allclose(under_test.numpy(folding.unfold(under_test.vector(by_place))), matrix @ by_place, atol=1e-12)
+
+
 def test_engines_are_asked_for_by_name() -> None:
     assert make_engine("numpy").name == "numpy"
     with pytest.raises(UserError, match='no engine "nunpy"'):

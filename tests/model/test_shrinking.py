@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.model import CLOSER, NUMPY, Observation, fit
-from understudy.model.estimation import _problem
-from understudy.model.solvers import Dual, shrinkage
+from understudy.model.problem import Problem, shrinkage
+from understudy.model.solvers import Dual
 
 ROWS = np.concatenate([[260.0], np.repeat([4.0, 10.0, 16.0], 30)])
 """A spike, and ninety small counts."""
@@ -45,8 +45,8 @@ def test_only_lone_one_way_marginals_are_shrunk() -> None:
     one = Observation(("age",), noisy(60.0, 1), 60.0)
     two = Observation(("age", "sex"), np.ones((ROWS.size, 2)), 60.0)
     assert not shrinkage(two).any()
-    assert _problem(DOMAIN, [one], (), None, NUMPY).shrinkage.any()
-    assert not _problem(DOMAIN, [one, two], (), None, NUMPY).shrinkage.any()
+    assert Problem(DOMAIN, [one], (), None, NUMPY).shrinkage.any()
+    assert not Problem(DOMAIN, [one, two], (), None, NUMPY).shrinkage.any()
 
 
 def test_too_few_cells_to_tell_are_left_alone() -> None:

@@ -18,9 +18,10 @@ from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model.engine import NUMPY, Engine
 from understudy.model.model import Model
-from understudy.model.network import Flat, Network
-from understudy.model.observation import Layout, Observation, combine, estimate_total
-from understudy.model.solvers import Dual, Problem, Solver
+from understudy.model.network import Flat
+from understudy.model.observation import Observation
+from understudy.model.problem import Problem
+from understudy.model.solvers import Dual, Solver
 from understudy.model.threads import one_thread
 
 MAX_ITERATIONS = 2_000
@@ -60,8 +61,8 @@ def fit(
     began = time.perf_counter()
     solver = solver or Dual()
     with one_thread():
-        problem = _problem(domain, observations, zeros, total, engine)
-        state = solver.init(problem, problem.evaluate(engine.vector(_warm(problem.layout, start))))
+        problem = Problem(domain, observations, zeros, total, engine)
+        state = solver.init(problem, problem.evaluate(engine.vector(_warm(problem, start))))
         iterations, reason = 0, solver.done(problem, state)
         while reason is None:
             state = solver.step(problem, state)
@@ -79,24 +80,18 @@ def fit(
     return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
 
 
-def _problem(
-    domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros], total: float | None, engine: Engine
-) -> Problem:
-    combined = combine(observations)
-    if not combined:
-        raise InternalError("A model needs at least one observation to be fitted to.")
-    network = Network(domain, [o.clique for o in combined], zeros)
-    mass = float(estimate_total(combined) if total is None else total)  # plain: some arrays take no number of NumPy's
-    return Problem(Layout(network, combined), mass, engine)
-
-
-def _warm(layout: Layout, start: Model | None) -> Flat:
+def _warm(problem: Problem, start: Model | None) -> Flat:
+    """Return parameters that add up to the potentials of ``start``, as far as its cliques lie inside observed ones."""
     known: Mapping[Clique, NDArray[np.float64]] = start.parameters if start else {}
-    pieces = []
-    for o in layout.observations:
-        keep = o.query is None and o.clique in known
-        pieces.append(known[o.clique].ravel() if keep else np.zeros(o.values.size))
-    return np.concatenate(pieces)
+    layout, domain = problem.layout, problem.layout.network.domain
+    flat = np.zeros(layout.values.size)
+    homes = [(clique, piece) for clique, piece in zip(problem.residuals.cliques, layout.split(flat), strict=False)]
+    for clique, table in known.items():
+        home = next(((h, piece) for h, piece in homes if set(clique) <= set(h)), None)
+        if home:
+            shape = [domain[a] if a in clique else 1 for a in home[0]]
+            home[1].reshape(domain.shape(home[0]))[...] += table.reshape(shape)
+    return flat
 
 
 def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros]) -> Model:

@@ -117,6 +117,8 @@ class Layout:
         self.index = _index(network, [o.clique for o in observations], self._cell_bounds)
         self.plain = all(o.query is None for o in observations)
         """Whether every answer is a cell's, so that ``adjoint`` and ``forward`` change nothing."""
+        self.direct = self.plain and np.array_equal(self.index, np.arange(self.cells)[None])
+        """Whether the answers are the cells of the network's tables, in their order."""
 
     def split(self, flat: Flat) -> list[Flat]:
         """Cut a vector of answers into one piece an observation."""
@@ -154,11 +156,11 @@ def _index(network: Network, cliques: Sequence[Clique], bounds: NDArray[np.int64
     ends = network.starts + network.lengths
     for leaf, members, start, end in zip(network.cliques, owned, network.starts, ends, strict=True):
         for row, i in enumerate(members):
-            index[row, start:end] = bounds[i] + _spread(network.domain, cliques[i], leaf)
+            index[row, start:end] = bounds[i] + spread(network.domain, cliques[i], leaf)
     return index
 
 
-def _spread(domain: Domain, clique: Clique, onto: Clique) -> NDArray[np.int64]:
+def spread(domain: Domain, clique: Clique, onto: Clique) -> NDArray[np.int64]:
     """Return, for each cell of ``onto``, the number of the cell of ``clique`` that it falls in."""
     shape = [domain[a] if a in clique else 1 for a in onto]
     numbers = np.arange(domain.cells(clique), dtype=np.int64).reshape(shape)

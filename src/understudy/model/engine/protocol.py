@@ -114,6 +114,19 @@ class Objective(Protocol):
         """Run inference at ``parameters``, and keep all of it."""
 
 
+class Folding(Protocol):
+    """Sums of cells by place, as ``index`` (rows × cells) tells: cell j is added to the places ``index[:, j]``.
+
+    A place past the end stands for none.
+    """
+
+    def fold(self, cells: Vector) -> Vector:
+        """Return, for each place, the sum of the cells that are added to it."""
+
+    def unfold(self, places: Vector) -> Vector:
+        """Return, for each cell, the sum of the places that it is added to: the transpose of ``fold``."""
+
+
 class Engine(Protocol):
     """Exact inference on the arrays of one library."""
 
@@ -136,6 +149,9 @@ class Engine(Protocol):
 
         ``recursion.two_loop`` does it by operators.
         """
+
+    def folding(self, index: NDArray[np.int64], places: int) -> Folding:
+        """Prepare sums by place; a place of ``index`` that is ``places`` or more stands for none."""
 
     def objective(self, layout: Layout) -> Objective:
         """Prepare a fit to the observations of ``layout``."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.model.engine.on_numpy.calibrated import NumpyCalibrated
+from understudy.model.engine.on_numpy.folding import NumpyFolding
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.objective import NumpyObjective
 from understudy.model.engine.protocol import Vector
@@ -29,6 +31,10 @@ class NumpyEngine:
     def numpy(self, vector: Vector) -> Flat:
         """Return the vector as it is."""
         return cast(Flat, vector)
+
+    def folding(self, index: NDArray[np.int64], places: int) -> NumpyFolding:
+        """Prepare sums by place."""
+        return NumpyFolding(index, places)
 
     def objective(self, layout: Layout) -> NumpyObjective:
         """Prepare a fit to the observations of ``layout``."""

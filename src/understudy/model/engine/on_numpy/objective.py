@@ -32,11 +32,15 @@ class NumpyObjective:
         return NumpyCalibrated(self._layout.network, self._inference.infer(self._potentials(parameters)))
 
     def _potentials(self, parameters: Vector) -> Flat:
+        if self._layout.direct:
+            return cast(Flat, parameters) + self._layout.network.floor
         by_cell = np.append(self._layout.adjoint(cast(Flat, parameters)), 0.0)
         return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.network.floor
 
     def _answers(self, marginals: Flat) -> Flat:
         """Sum the network's marginals to the observed ones, and ask the queries."""
+        if self._layout.direct:
+            return marginals
         index, cells = self._layout.index, self._layout.cells
         weights = np.broadcast_to(marginals, index.shape).ravel()
         sums = np.bincount(index.ravel(), weights, minlength=cells + 1)[:cells]

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from understudy.model.engine.on_torch.curvature import two_loop
+from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.refining import refine
 from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective
 from understudy.model.engine.protocol import Engine, Goal, Vector
@@ -38,6 +39,10 @@ class TorchEngine:
     def numpy(self, vector: Vector) -> Flat:
         """Bring a vector back."""
         return cast(Flat, cast(torch.Tensor, vector).cpu().numpy())
+
+    def folding(self, index: NDArray[np.int64], places: int) -> TorchFolding:
+        """Prepare sums by place."""
+        return TorchFolding(index, places, self._device)
 
     def refiner(
         self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator

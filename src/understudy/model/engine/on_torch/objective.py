@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.inference import centres, impossible, in_range, telling
 from understudy.model.engine.on_torch.lanes import Lanes, OneLane
 from understudy.model.engine.on_torch.program import ONE_LANE, Program
@@ -31,10 +30,8 @@ class Objective:
     def __init__(self, layout: Layout, device: torch.device) -> None:
         self._layout, self._device = layout, device
         self._program = program = Program(layout.network, device)
-        index = layout.index[:, program.order]
-        self._index = torch.from_numpy(index).to(device)
-        self._sums = _Sums(index, layout.cells, device)
-        self._by_cell = torch.zeros(layout.cells + 1, dtype=torch.float64, device=device)
+        self._folding = TorchFolding(layout.index[:, program.order], layout.cells, device)
+        self._by_cell = torch.zeros(layout.cells, dtype=torch.float64, device=device)
         self._base, self._offset = program.floor.clone(), 0.0
         self._centred, self._failed = False, 0
         self._replays = {ring: _Replay(partial(self._work, ring), device) for ring in (LINEAR, LOGARITHMIC)}
@@ -60,7 +57,7 @@ class Objective:
         by_cell = parameters
         if not self._layout.plain:
             by_cell = torch.from_numpy(self._layout.adjoint(parameters.cpu().numpy()))
-        self._by_cell[:-1].copy_(by_cell)
+        self._by_cell.copy_(by_cell)
 
     def _forward(self, sums: Table) -> Table:
         if self._layout.plain:
@@ -68,7 +65,7 @@ class Objective:
         return torch.from_numpy(self._layout.forward(sums.cpu().numpy())).to(self._device)
 
     def _potentials(self) -> Table:
-        return self._by_cell[self._index].sum(0)
+        return self._folding.unfold(self._by_cell)
 
     def _centre(self) -> None:
         """Centre each table anew; between steps potentials move little, so that this is seldom needed."""
@@ -81,38 +78,7 @@ class Objective:
         program = self._program
         swept = program.sweep(ring.leaves(self._potentials() + self._base), ring, lanes=lanes)
         beliefs = ring.times(swept.block[: program.cells], swept.block[program.cells : 2 * program.cells])
-        return self._sums(beliefs), telling(program, swept, ring)
-
-
-class _Sums:
-    """Sums the network's marginals to the observed ones, in an order that is always the same.
-
-    Cells that are sums of about as many numbers are summed together, padded to a power of two with a number that is 0.
-    """
-
-    def __init__(self, index: NDArray[np.int64], cells: int, device: torch.device) -> None:
-        rows, width = index.shape
-        flat = index.ravel()
-        order = np.argsort(flat, kind="stable")
-        counts = np.bincount(flat, minlength=cells + 1)[:cells]
-        starts = np.cumsum(counts) - counts
-        classes = np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64)
-        self._groups: list[Table] = []
-        places = []
-        for c in np.unique(classes):
-            members = np.flatnonzero(classes == c)
-            columns = np.arange(counts[members].max(initial=0))
-            inside = columns < counts[members, None]
-            sources = order[np.where(inside, starts[members, None] + columns, 0)] % width
-            self._groups.append(torch.from_numpy(np.where(inside, sources, width)).to(device))
-            places.append(members)
-        self._back = torch.from_numpy(np.argsort(np.concatenate(places))).to(device)
-        self._nothing = torch.zeros(1, dtype=torch.float64, device=device)
-
-    def __call__(self, beliefs: Table) -> Table:
-        """Return one number for each cell of the observed cliques."""
-        padded = torch.cat([beliefs, self._nothing])
-        return torch.cat([padded[group].sum(1) for group in self._groups])[self._back]
+        return self._folding.fold(beliefs), telling(program, swept, ring)
 
 
 class _Replay:

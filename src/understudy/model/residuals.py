@@ -1,0 +1,174 @@
+"""What overlapping marginals say together: the part of each that no smaller marginal tells, its residual. Public numbers only.
+
+A marginal is the sum of the residuals of all subsets of its attributes, as in an analysis of variance: the residual of a
+set is what remains of its marginal when every axis is centred. Residuals of different sets are orthogonal. So the noisy
+marginals that hold a set tell its residual independently of everything else, and are combined by inverse variance, which
+loses nothing. Without this, a fit has to find out by itself, in hundreds of steps, how marginals that disagree about what
+they share are to meet.
+
+This module says what is added up where; ``understudy.model.problem`` has an engine do it. Cells of the *maximal* observed
+cliques come first (one parameter each); their *parts* are their marginals on all smaller sets; *shared* are the
+residuals that parts of different cliques have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.model.network import Flat
+from understudy.model.observation import Observation, spread
+
+Index = NDArray[np.int64]
+
+
+class Residuals:
+    """Where parts and residuals lie, what they weigh, and the table that the observations add up to.
+
+    ``observations`` are marginals, each clique once. An index has one column a cell and says which places the cell is added
+    to; a place past the end stands for none.
+    """
+
+    def __init__(self, domain: Domain, observations: Sequence[Observation]) -> None:
+        self.domain = domain
+        self.observed = {o.clique: o for o in observations}
+        self.cliques = _maximal(list(self.observed))
+        self.lengths = np.array([domain.cells(clique) for clique in self.cliques], dtype=np.int64)
+        self._place_parts()
+        self._place_shared()
+        self._weigh()
+
+    def _place_parts(self) -> None:
+        """Number the parts' cells: those with one attribute less come from the clique's own cells, smaller ones from them."""
+        fans = [_fan(self.domain, clique) for clique in self.cliques]
+        self.parts = [(i, subset) for i, fan in enumerate(fans) for subset in fan.subsets]
+        self.part_lengths = np.array([self.domain.cells(subset) for _, subset in self.parts], dtype=np.int64)
+        self.part_cells = int(self.part_lengths.sum())
+        starts = np.cumsum([0, *(fan.cells for fan in fans)])
+        self.from_cliques = _beside([fan.first for fan in fans], starts, self.part_cells)
+        self.from_parts = _beside([fan.later for fan in fans], starts, self.part_cells)
+
+    def _place_shared(self) -> None:
+        """Number the residuals' cells; ``axes`` say which cells each axis is summed over when it is centred."""
+        self.sets = sorted({subset for _, subset in self.parts if subset}, key=lambda s: (len(s), s))
+        self.set_lengths = np.array([self.domain.cells(s) for s in self.sets], dtype=np.int64)
+        self.set_cells = int(self.set_lengths.sum())
+        starts = dict(zip(self.sets, np.cumsum(self.set_lengths) - self.set_lengths, strict=True))
+        places = [
+            starts[s] + np.arange(n) if s else np.array([self.set_cells])
+            for (_, s), n in zip(self.parts, self.part_lengths, strict=True)
+        ]
+        self.shared: Index = np.concatenate([np.zeros(0, dtype=np.int64), *places])[None]
+        self.axes = [self._axis(k) for k in range(max(map(len, self.sets), default=0))]
+
+    def _axis(self, k: int) -> tuple[Index, Flat]:
+        """Return where each residual's cell is summed over its k-th axis, and one over the number of cells summed."""
+        columns, shares, end = [], [], 0
+        for s, length in zip(self.sets, self.set_lengths, strict=True):
+            rest = s[:k] + s[k + 1 :]
+            here = k < len(s)
+            columns.append(end + spread(self.domain, rest, s) if here else np.full(length, -1))
+            shares.append(np.full(self.domain.cells(rest), 1.0 / self.domain[s[k]]) if here else np.zeros(0))
+            end += shares[-1].size
+        index = np.concatenate(columns)
+        return np.where(index < 0, end, index)[None], np.concatenate(shares)
+
+    def _weigh(self) -> None:
+        """Work out the weights of ``understudy.model.problem.Problem.pull`` and the combined residuals."""
+        variance = np.array([self.observed[c].sigma ** 2 for c in self.cliques])
+        owner = np.array([i for i, _ in self.parts], dtype=np.int64)
+        sign = np.array([(-1.0) ** (len(self.cliques[i]) - len(s)) for i, s in self.parts])
+        share = self.part_lengths / self.lengths[owner]
+        self.part_share: Flat = np.repeat(1.0 / self.lengths[owner], self.part_lengths)
+        self.part_alone: Flat = np.repeat(sign * share, self.part_lengths)
+        self.part_variance: Flat = np.repeat(variance[owner], self.part_lengths)
+        precision, sums = dict.fromkeys(self.sets, 0.0), {s: np.zeros(self.domain.shape(s)) for s in self.sets}
+        for o in self.observed.values():
+            for s, axes in _subsets(o.clique):
+                if s in precision:
+                    weight = self.domain.cells(s) / (o.sigma**2 * o.values.size)
+                    precision[s] += weight
+                    sums[s] += weight * (o.values.sum(axis=axes) if axes else o.values)
+        combined = [_centred(sums[s]).ravel() / precision[s] for s in self.sets]
+        self.residual: Flat = np.concatenate([np.zeros(0), *combined])
+        self.set_sizes: Flat = np.repeat(self.set_lengths.astype(np.float64), self.set_lengths)
+        self.set_variance: Flat = np.repeat([1.0 / precision[s] for s in self.sets], self.set_lengths)
+
+    def told(self) -> tuple[Flat, Flat]:
+        """Return, for each cell of the parts, what was observed of it and how precisely: once for each smaller observation."""
+        values, precision = np.zeros(self.part_cells), np.zeros(self.part_cells)
+        seen = set(self.cliques)
+        for (_, s), start, length in zip(self.parts, self._part_starts(), self.part_lengths, strict=True):
+            if s in self.observed and s not in seen:
+                seen.add(s)
+                values[start : start + length] = self.observed[s].values.ravel()
+                precision[start : start + length] = self.observed[s].sigma ** -2
+        return values, precision
+
+    def _part_starts(self) -> Index:
+        return np.cumsum(self.part_lengths) - self.part_lengths
+
+
+class _Fan:
+    """One clique's parts: the sets, and the places of their cells among the parts of the clique."""
+
+    def __init__(self, domain: Domain, clique: Clique) -> None:
+        self.subsets = [s for size in range(len(clique) - 1, -1, -1) for s in combinations(clique, size)]
+        sizes = [domain.cells(s) for s in self.subsets]
+        starts = dict(zip(self.subsets, np.cumsum(sizes) - sizes, strict=True))
+        self.cells = sum(sizes)
+        direct = [s for s in self.subsets if len(s) == len(clique) - 1]
+        rows = [starts[s] + spread(domain, s, clique) for s in direct]
+        self.first: Index = np.array(rows, dtype=np.int64).reshape(len(rows), domain.cells(clique))
+        below: dict[Clique, list[Index]] = {s: [] for s in direct}
+        for s in self.subsets[len(direct) :]:
+            holds = min((d for d in direct if set(s) <= set(d)), key=lambda d: (len(below[d]), domain.cells(d)))
+            below[holds].append(starts[s] + spread(domain, s, holds))
+        self.later: Index = np.full((max(map(len, below.values()), default=0), self.cells), -1, dtype=np.int64)
+        for s, columns in below.items():
+            for row, column in enumerate(columns):
+                self.later[row, starts[s] : starts[s] + column.size] = column
+
+
+@lru_cache(maxsize=4096)
+def _fan(domain: Domain, clique: Clique) -> _Fan:
+    return _Fan(domain, clique)
+
+
+def _beside(indices: Sequence[Index], starts: Sequence[int], end: int) -> Index:
+    """Put indices side by side, each with its places moved by its start, padded with ``end``."""
+    rows, columns = max(1, *(index.shape[0] for index in indices)), sum(index.shape[1] for index in indices)
+    found = np.full((rows, columns), end, dtype=np.int64)
+    column = 0
+    for index, start in zip(indices, starts, strict=False):
+        found[: index.shape[0], column : column + index.shape[1]] = np.where(index < 0, end, index + start)
+        column += index.shape[1]
+    return found
+
+
+def _maximal(cliques: Sequence[Clique]) -> tuple[Clique, ...]:
+    sets = [frozenset(clique) for clique in cliques]
+    return tuple(sorted(c for c, own in zip(cliques, sets, strict=True) if not any(own < other for other in sets)))
+
+
+@lru_cache(maxsize=4096)
+def _subsets(clique: Clique) -> list[tuple[Clique, tuple[int, ...]]]:
+    """Return each subset that is not empty, with the axes to sum over."""
+
+    def found() -> Iterator[tuple[Clique, tuple[int, ...]]]:
+        for size in range(1, len(clique) + 1):
+            for s in combinations(clique, size):
+                yield s, tuple(i for i, a in enumerate(clique) if a not in s)
+
+    return list(found())
+
+
+def _centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
