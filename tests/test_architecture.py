@@ -115,9 +115,10 @@ def test_no_imports_go_in_circles() -> None:
 DEVICES = {"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "numba", "triton", "pycuda", "dpnp"}
 """Array libraries with memory of their own. Plain NumPy is what the house speaks at the edge of every room."""
 ENGINE = "understudy.model.engine"
-USES_ENGINE = {f"understudy.model.{name}" for name in ("estimation", "generation", "model", "refinement", "solvers")} | {
-    "understudy.model"
-}
+USES_ENGINE = {
+    f"understudy.model.{name}"
+    for name in ("estimation", "generation", "model", "preconditioner", "problem", "refinement", "solvers")
+} | {"understudy.model"}
 """What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
 WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}
 """Graph theory: no arrays at all."""

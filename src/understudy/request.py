@@ -20,6 +20,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
+from understudy.mechanism.memory import capacity_within, peak_memory
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.quantities import parse_size, parse_time
@@ -66,6 +67,8 @@ class Request:
     options: Mapping[str, Any]
     """The mechanism's options that were given, which the release shows."""
     rows: int | None
+    memory: int | None
+    """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
 
@@ -80,20 +83,29 @@ class Request:
         *,
         unit: UnitName | Unit | str = "add-remove",
         rows: int | None = None,
+        memory: str | int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
     ) -> Request:
         """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
         declared, taken = schema_of(schema), options_of({}) if options is None else options
         queries, name = workload_of(workload, declared)
+        wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
+        if room is not None:
+            taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        wanted, sure = _rows(rows), _confidence(confidence)
-        return cls(declared, budget, queries, name, unit_of(unit), how, taken, wanted, sure, _seed(seed))
+        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
 
     @property
     def private(self) -> bool:
         """Whether the promise will hold: a seeded run promises nothing."""
         return self.seed is None
+
+    @property
+    def peak(self) -> int:
+        """Bytes that the run may add to its process at the peak, if the model grows to its limit."""
+        counted = self.mechanism.expects(self.workload)
+        return peak_memory(self.workload, counted, self.mechanism.max_size, self.rows)
 
     @property
     def settings(self) -> Settings:
@@ -142,15 +154,19 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     return Workload.parse(text, schema.domain), "custom" if Path(text).is_file() else text
 
 
-def unit_of(unit: UnitName | Unit | str) -> Unit:
-    """Return the unit of privacy called ``add-remove`` or ``replace``."""
-    if isinstance(unit, Unit):
-        if unit.rows != 1:
-            raise UserError(
-                f"A unit of {unit.rows} rows a person is not offered yet: nothing would hold a person to so many."
-            )
-        return unit
+def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:
+    """Return the unit of privacy called ``add-remove`` or ``replace``: of a row, or of a person as the schema declares."""
+    person = schema.person
     names = {"add-remove": Unit.ADD_REMOVE, "replace": Unit.REPLACE}
+    if person is not None:
+        names = {name: Unit(one.kind, person.rows, person.column) for name, one in names.items()}
+    if isinstance(unit, Unit) and unit in (*names.values(), Unit(unit.kind)):
+        return names[unit.kind]
+    if isinstance(unit, Unit):
+        raise UserError(
+            f"A unit of {unit.rows} rows a person needs person and rows_per_person in the schema, which hold a person to "
+            "so many: declare them there."
+        )
     try:
         return names[unit.replace("_", "-")]
     except (KeyError, AttributeError):
@@ -164,6 +180,14 @@ def options_of(
     """Return the options of a mechanism, with those that have names of their own in ``synthesize``."""
     limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
     return {**options, "max_size": parse_size(max_size), **limit}
+
+
+def _within(
+    memory: int, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
+) -> Mapping[str, Any]:
+    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are."""
+    most = capacity_within(memory, workload, how.expects(workload), rows)
+    return {**options, "max_size": most} if 0 < most < how.max_size else options
 
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:

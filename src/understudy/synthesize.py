@@ -18,7 +18,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
-from understudy.mechanism.memory import peak_memory, require_memory
+from understudy.mechanism.memory import require_memory, rows_within
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
@@ -52,6 +52,7 @@ def synthesize(
     unit: UnitName | Unit = "add-remove",
     max_size: str | int = "80MB",
     time_limit: str | float | None = None,
+    memory: str | int | None = None,
     confidence: float = 0.95,
     out: str | Path | Output | None = None,
     ledger: str | Path | Ledger | None = None,
@@ -71,12 +72,15 @@ def synthesize(
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never
     derived from the table.
 
-    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million, unless given; never the
-    table's own number.
+    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into memory,
+    unless given; never the table's own number.
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
     Whatever exception ends a run, its ``spent`` says what was spent by then.
+
+    ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
+    is refused before it spends anything; where it is given, the model grows no larger than fits.
 
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
@@ -86,7 +90,16 @@ def synthesize(
         require_reviewed(declared)
         budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared, budget, workload, mechanism, taken, unit=unit, rows=rows, confidence=confidence, seed=seed
+            declared,
+            budget,
+            workload,
+            mechanism,
+            taken,
+            unit=unit,
+            rows=rows,
+            memory=memory,
+            confidence=confidence,
+            seed=seed,
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
@@ -127,7 +140,8 @@ def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
     counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
-    settings = replace(asked.settings, run=run.run, ledger=counted)
+    most = rows_within(len(asked.schema.columns), asked.memory)
+    settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most)
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 
 
@@ -136,8 +150,7 @@ def _require_room(asked: Request, target: Output | None) -> None:
     if target is not None:
         refuse_existing(target.folder, target.overwrite)
         require_room(target.folder, (asked.rows or 0) * len(asked.schema.columns))
-    expected, max_size = asked.mechanism.expects(asked.workload), asked.mechanism.max_size
-    require_memory(peak_memory(asked.schema.domain, expected, max_size, asked.rows))
+    require_memory(asked.peak, asked.memory)
 
 
 def _saved_already(place: Place, facts: Mapping[str, Any], target: Output) -> Release | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,36 +18,22 @@ from understudy.model.observation import Layout
 
 class Dense:
     def __init__(self, network: Network, potentials: Flat) -> None:
-        self.domain = network.domain
-        joint = np.zeros(self.domain.sizes)
-        for clique, start, length in zip(network.cliques, network.starts, network.lengths, strict=True):
-            shape = [self.domain[a] if a in clique else 1 for a in self.domain]
-            joint = joint + potentials[start : start + length].reshape(shape)
-        if joint.max() == -np.inf:
+        self.domain, joint = network.domain, np.zeros(network.domain.sizes)
+        for clique, piece in zip(network.cliques, np.split(potentials, network.starts[1:]), strict=True):
+            joint = joint + piece.reshape([self.domain[a] if a in clique else 1 for a in self.domain])
+        self.log_z = float(np.logaddexp.reduce(joint, axis=None))
+        if self.log_z == -np.inf:
             raise SchemaError("The structural zeros forbid every record; allow at least one.")
-        self.log_z = float(joint.max() + np.log(np.exp(joint - joint.max()).sum()))
         self.joint = np.exp(joint - self.log_z)
 
     def marginals(self, cliques: Sequence[Clique], total: float, precision: str) -> list[NDArray[np.float64]]:
         return [total * self._sum([self.domain.index(a) for a in clique]) for clique in cliques]
 
     def factors(self, family: Family) -> Factors:
-        scope = tuple(sorted((family.attribute, *family.parents)))
-        return Factors((scope,), (self._sum(scope),))
+        return Factors((scope := tuple(sorted((family.attribute, *family.parents))),), (self._sum(scope),))
 
     def _sum(self, kept: Sequence[int]) -> NDArray[np.float64]:
         return np.asarray(self.joint.sum(axis=tuple(i for i in range(len(self.domain)) if i not in kept)))
-
-
-@dataclass
-class DenseFolding:
-    matrix: NDArray[np.int64]
-
-    def fold(self, cells: Any) -> Any:
-        return cells @ self.matrix
-
-    def unfold(self, places: Any) -> Any:
-        return self.matrix @ places
 
 
 @dataclass
@@ -64,9 +51,9 @@ class DenseObjective:
 
 
 class DenseEngine:
-    name, calibrate, objective = "dense", staticmethod(Dense), staticmethod(DenseObjective)
-    vector = numpy = staticmethod(np.asarray)
-    two_loop, refiner = staticmethod(two_loop), None
+    name, calibrate, objective, vector = "dense", staticmethod(Dense), staticmethod(DenseObjective), staticmethod(np.asarray)
+    numpy, two_loop, refiner = vector, staticmethod(two_loop), None
 
-    def folding(self, index: NDArray[np.int64], places: int) -> DenseFolding:
-        return DenseFolding((index[:, :, None] == np.arange(places)).sum(axis=0))
+    def folding(self, index: NDArray[np.int64], places: int) -> Any:
+        matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)
+        return SimpleNamespace(fold=lambda cells: cells @ matrix, unfold=lambda sums: matrix @ sums)

@@ -118,6 +118,15 @@ def test_answers_are_the_gradient_of_log_z(under_test: Engine, zeros: tuple[Zero
     np.testing.assert_allclose(under_test.numpy(answers), slopes, rtol=1e-6, atol=1e-8)
 
 
+def test_foldings_are_sums_by_place_and_their_transpose(under_test: Engine) -> None:
+    """Cells 0 and 2 go to place 1; cell 1 to both places; the other entries, to none."""
+    folding = under_test.folding(np.array([[1, 0, 1, 2], [2, 1, 7, 2]]), 2)
+    folded = folding.fold(under_test.vector(np.array([1.0, 10.0, 100.0, 1000.0])))
+    np.testing.assert_array_equal(under_test.numpy(folded), [10.0, 111.0])
+    unfolded = folding.unfold(under_test.vector(np.array([2.0, 5.0])))
+    np.testing.assert_array_equal(under_test.numpy(unfolded), [5.0, 7.0, 5.0, 0.0])
+
+
 def test_a_later_step_changes_nothing_that_was_handed_out(under_test: Engine) -> None:
     """The memory that steps share must not show."""
     layout = Layout(Network(DOMAIN, [o.clique for o in observed()], (ZERO,)), observed())
@@ -224,20 +233,19 @@ def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:
 
 @pytest.mark.parametrize("remembered", [0, 1, 5])
 def test_the_inverse_curvature_is_that_of_the_bfgs_formula(under_test: Engine, remembered: int) -> None:
-    """Against matrices: H ← (1 - ρ s yᵀ) H (1 - ρ y sᵀ) + ρ s sᵀ for each pair, from the scaled diagonal."""
+    """Against matrices: H ← (1 - ρ s yᵀ) H (1 - ρ y sᵀ) + ρ s sᵀ for each pair, from a diagonal."""
     rng = np.random.default_rng(remembered)
     diagonal, gradient = rng.uniform(0.5, 2, 7), rng.normal(size=7)
     steps = rng.normal(size=(remembered, 7))
     changes = steps @ (np.eye(7) + 0.1 * np.ones((7, 7)))
     rhos = [1.0 / float(s @ y) for s, y in zip(steps, changes, strict=True)]
-    inverse = 0.3 * np.diag(diagonal)
-    if remembered:
-        inverse = np.diag(diagonal) / (rhos[-1] * (changes[-1] @ (diagonal * changes[-1])))
+    inverse = np.diag(diagonal)
     for s, y, rho in zip(steps, changes, rhos, strict=True):
         turned = np.eye(7) - rho * np.outer(s, y)
         inverse = turned @ inverse @ turned.T + rho * np.outer(s, s)
     memory = [(under_test.vector(s), under_test.vector(y), rho) for s, y, rho in zip(steps, changes, rhos, strict=True)]
-    found = under_test.two_loop(under_test.vector(gradient), under_test.vector(diagonal), memory)
+    first = under_test.vector(diagonal)
+    found = under_test.two_loop(under_test.vector(gradient), memory, lambda q: q * first)
     np.testing.assert_allclose(under_test.numpy(found), inverse @ gradient, rtol=1e-10)
 
 

@@ -40,9 +40,12 @@ def budget(function: F) -> F:
                 type=click.Choice(["add-remove", "replace"]),
                 default="add-remove",
                 show_default=True,
-                help="What one row may change: its presence, or its content only.",
+                help="What a row, or a person, may change: its presence, or its content only.",
             ),
             click.option("--max-size", metavar="SIZE", default="80MB", show_default=True, help="Of the model, such as 1GB."),
+            click.option(
+                "--memory", metavar="SIZE", help="Of the whole process, such as 4GB.  [default: most of what is free]"
+            ),
         ]
     ):
         function = option(function)

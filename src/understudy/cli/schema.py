@@ -1,6 +1,6 @@
-"""``understudy schema``: draft, check and show the declaration of a table.
+"""``understudy schema``: draft, review, check and show the declaration of a table.
 
-Draft and check read the table and are not private; they say so on screen. Show reads the schema file alone.
+Draft and check read the table and are not private; they say so on screen. Review and show read the schema file alone.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from understudy.cli.options import table, table_of
+from understudy.cli.options import FILE, table, table_of
+from understudy.cli.review import review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
+from understudy.review.marks import marks_of
 from understudy.schema import Column, Schema, json_schema, load_schema
 
 NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and writes with the table."
@@ -26,7 +28,7 @@ NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and
 
 @click.group()
 def schema() -> None:
-    """Declare what a table may contain: draft, check, show."""
+    """Declare what a table may contain: draft, review, check, show."""
 
 
 @schema.command("draft")
@@ -46,12 +48,20 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
 
 
 def _drafted(text: str, output: Path | None) -> str:
-    marks = sum("REVIEW" in line for line in text.splitlines()) - 1  # one is in the preface
+    marks = len(marks_of(text))
     where = "The draft above" if output is None else f"{output}"
+    decisions = "1 decision is" if marks == 1 else f"{marks} decisions are"
     return (
         f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
-        f"Go through its {marks} lines marked REVIEW, then set draft = false."
+        f"{decisions} left to you, each marked REVIEW. Go through them: understudy schema review {output or 'FILE'}"
     )
+
+
+@schema.command("review")
+@click.argument("path", metavar="SCHEMA", type=FILE)
+def review_command(path: Path) -> None:
+    """Go through the decisions that a draft in SCHEMA leaves to you, by single keys. Can be stopped and gone on with."""
+    review(path)
 
 
 @schema.command("check")

@@ -64,7 +64,13 @@ class PrivacyEntry(Entry):
     delta: Finite = Field(gt=0, lt=1, description="Of (epsilon, delta) differential privacy.")
     rho: Amount = Field(description="The budget that epsilon and delta stand for, in zero-concentrated DP (zCDP).")
     spent: Amount = Field(description="The sum of all charges; never above rho.")
-    unit: Literal["add_remove", "replace"] = Field(description="Which tables are neighbours: what one row may change.")
+    unit: Literal["add_remove", "replace"] = Field(
+        description="Which tables are neighbours: what one row, or one person, may change."
+    )
+    person: str | None = Field(
+        default=None, description="The column that identified a person; null where each row was taken for one."
+    )
+    rows_per_person: int = Field(default=1, ge=1, description="How many rows of each person were used at most.")
 
 
 class QueryEntry(Entry):

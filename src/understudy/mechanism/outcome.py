@@ -109,14 +109,15 @@ class Outcome:
         """What the run did spend, exactly."""
         return sum((charge.rho for charge in self.charges), Fraction(0))
 
-    def draw(self, rng: np.random.Generator, rows: int | None = None) -> NDArray[np.int32]:
+    def draw(self, rng: np.random.Generator, rows: int | None = None, most: int | None = None) -> NDArray[np.int32]:
         """Return a synthetic table as codes, near to the model on W_+ (on a part of it, where it has very many marginals).
 
-        As many rows as the model's total by default.
+        As many rows as the model's total by default, and ``most`` then, where memory allows no more.
         """
         if self.model is None:
             raise InternalError(f"{self.mechanism} made no model to draw a table from.")
-        wanted = min(max(round(self.model.total), 0), MOST_ROWS) if rows is None else rows
+        limit = MOST_ROWS if most is None else min(most, MOST_ROWS)
+        wanted = min(max(round(self.model.total), 0), limit) if rows is None else rows
         importance = self.workload.importance
         near = {r: importance[r] for r in some_of_closure(self.workload, MOST_REFINED, rng)}
         return self.model.generate(wanted, rng, near=near)

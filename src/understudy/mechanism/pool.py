@@ -39,8 +39,8 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Reach:
-    """How wrong marginals can be, in rows: ``rows`` are all, ``rare[a]`` are without a's most frequent value, ``noise[a]`` is
-    what the noise on a's one-way marginal comes to. One more entry, 0, stands for no attribute.
+    """How wrong marginals can be, in rows: ``rows`` are all, ``rare[a]`` are without a's most frequent value, and
+    ``noise[a]`` is what noise on a's one-way marginal comes to. One more entry, 0, stands for no attribute.
     """
 
     rows: float

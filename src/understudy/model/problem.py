@@ -66,17 +66,17 @@ class Problem:
 
     def loss(self, point: Point) -> float:
         """Return the objective."""
-        return self.squared(point.answers - self.noisy, self._parts(point.answers) - self._told[0])
+        return self.squared(point.answers - self.noisy, self.parts(point.answers) - self._told[0])
 
     def slope(self, point: Point) -> Vector:
         """Return the direction in which the parameters raise the objective most: the residuals, where they act."""
         values, precision = self._told
-        of_parts = precision * (self._parts(point.answers) - values)
-        return (point.answers - self.noisy) / self.sigma**2 + self._of_parts(of_parts)
+        of_parts = precision * (self.parts(point.answers) - values)
+        return (point.answers - self.noisy) / self.sigma**2 + self.of_parts(of_parts)
 
     def squared(self, errors: Vector, of_parts: Vector | None = None) -> float:
         """Return half the squares of errors in all answers, in units of the noise: about ½ for each answer of the truth."""
-        scaled, of_parts = errors / self.sigma, self._parts(errors) if of_parts is None else of_parts
+        scaled, of_parts = errors / self.sigma, self.parts(errors) if of_parts is None else of_parts
         return float(scaled @ scaled) / 2 + float(of_parts @ (self._told[1] * of_parts)) / 2
 
     def pull(self, parameters: Vector) -> Vector:
@@ -85,20 +85,20 @@ class Problem:
         A residual of the potentials is the sum of what all parameters add to it: θ itself has no say in how it is shared.
         """
         r, (alone, share, variance) = self.residuals, self._weights
-        parts = self._parts(parameters)
+        parts = self.parts(parameters)
         shared = self._shared.fold(share * parts)
         for axis, shares in self._axes:
             shared = shared - axis.unfold(shares * axis.fold(shared))
         parts = alone * parts + share * self._shared.unfold(variance * shared) if r.sets else alone * parts
-        return self.sigma**2 * parameters + self._of_parts(parts)
+        return self.sigma**2 * parameters + self.of_parts(parts)
 
-    def _parts(self, vector: Vector) -> Vector:
+    def parts(self, vector: Vector) -> Vector:
         """Sum the cells of the maximal cliques to all their smaller marginals."""
         first = self._first.fold(vector)
         return first + self._later.fold(first)
 
-    def _of_parts(self, parts: Vector) -> Vector:
-        """The transpose of ``_parts``: add to each cell the numbers of all the smaller marginals' cells that it lies in."""
+    def of_parts(self, parts: Vector) -> Vector:
+        """The transpose of ``parts``: add to each cell the numbers of all the smaller marginals' cells that it lies in."""
         return self._first.unfold(parts + self._later.unfold(parts))
 
     @cached_property
@@ -107,9 +107,9 @@ class Problem:
         r = self.residuals
         alone = self.engine.vector(r.part_alone)
         of_sets = self._shared.unfold(self.engine.vector(r.set_sizes * r.residual)) if r.sets else 0.0 * alone
-        parts = alone * self._parts(self.noisy) + self.engine.vector(r.part_share) * of_sets
+        parts = alone * self.parts(self.noisy) + self.engine.vector(r.part_share) * of_sets
         even = np.concatenate([np.repeat(self.total / r.lengths, r.lengths), np.zeros(self._others)])
-        return self.noisy + self._of_parts(parts) + self.engine.vector(even)
+        return self.noisy + self.of_parts(parts) + self.engine.vector(even)
 
     @cached_property
     def inconsistency(self) -> float:
@@ -176,6 +176,11 @@ class Problem:
     def _weights(self) -> tuple[Vector, Vector, Vector]:
         r, vector = self.residuals, self.engine.vector
         return vector(r.part_alone * r.part_variance), vector(r.part_share), vector(r.set_sizes**2 * r.set_variance)
+
+    @cached_property
+    def overlap(self) -> Vector:
+        """For each cell of the parts, what ``understudy.model.preconditioner`` damps there."""
+        return self.engine.vector(self.residuals.overlap())
 
     @cached_property
     def _told(self) -> tuple[Vector, Vector]:

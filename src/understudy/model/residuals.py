@@ -1,4 +1,4 @@
-"""What overlapping marginals say together: the part of each that no smaller marginal tells, its residual. Public numbers only.
+"""What overlapping marginals say together: the residual of each, that no smaller marginal tells. Public numbers only.
 
 A marginal is the sum of the residuals of all subsets of its attributes, as in an analysis of variance: the residual of a
 set is what remains of its marginal when every axis is centred. Residuals of different sets are orthogonal. So the noisy
@@ -13,6 +13,7 @@ residuals that parts of different cliques have in common.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -44,7 +45,7 @@ class Residuals:
         self._weigh()
 
     def _place_parts(self) -> None:
-        """Number the parts' cells: those with one attribute less come from the clique's own cells, smaller ones from them."""
+        """Number the cells: parts with one attribute less are sums of the clique's cells, smaller ones sums of theirs."""
         fans = [_fan(self.domain, clique) for clique in self.cliques]
         self.parts = [(i, subset) for i, fan in enumerate(fans) for subset in fan.subsets]
         self.part_lengths = np.array([self.domain.cells(subset) for _, subset in self.parts], dtype=np.int64)
@@ -100,7 +101,7 @@ class Residuals:
         self.set_variance: Flat = np.repeat([1.0 / precision[s] for s in self.sets], self.set_lengths)
 
     def told(self) -> tuple[Flat, Flat]:
-        """Return, for each cell of the parts, what was observed of it and how precisely: once for each smaller observation."""
+        """Return, for each cell of the parts, what was observed of it and how precisely, each observation once."""
         values, precision = np.zeros(self.part_cells), np.zeros(self.part_cells)
         seen = set(self.cliques)
         for (_, s), start, length in zip(self.parts, self._part_starts(), self.part_lengths, strict=True):
@@ -109,6 +110,19 @@ class Residuals:
                 values[start : start + length] = self.observed[s].values.ravel()
                 precision[start : start + length] = self.observed[s].sigma ** -2
         return values, precision
+
+    def overlap(self) -> Flat:
+        """Return, for each cell of the parts, the factor of its conditional mean in E = 1 − Σ factor × conditional mean.
+
+        The factors are such that E multiplies a function of a set of attributes that is orthogonal to those of smaller sets
+        by 1/√k, where k cliques hold the set.
+        """
+        holders = Counter(subset for _, subset in self.parts)
+        factors: dict[tuple[int, Clique], float] = {}
+        for i, s in self.parts:  # larger sets first
+            above = sum(factors[i, t] for t in _fan(self.domain, self.cliques[i]).subsets if set(s) < set(t))
+            factors[i, s] = 1.0 - holders[s] ** -0.5 - above
+        return np.repeat(list(factors.values()), self.part_lengths)
 
     def _part_starts(self) -> Index:
         return np.cumsum(self.part_lengths) - self.part_lengths
@@ -140,7 +154,7 @@ def _fan(domain: Domain, clique: Clique) -> _Fan:
     return _Fan(domain, clique)
 
 
-def _beside(indices: Sequence[Index], starts: Sequence[int], end: int) -> Index:
+def _beside(indices: Sequence[Index], starts: Index, end: int) -> Index:
     """Put indices side by side, each with its places moved by its start, padded with ``end``."""
     rows, columns = max(1, *(index.shape[0] for index in indices)), sum(index.shape[1] for index in indices)
     found = np.full((rows, columns), end, dtype=np.int64)

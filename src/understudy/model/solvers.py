@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from understudy.model.engine import Pair, Vector
+from understudy.model.preconditioner import Preconditioner
 from understudy.model.problem import Point, Problem
 
 
@@ -56,8 +57,8 @@ class DualState:
 class Dual:
     """L-BFGS on the dual of the entropy-regularised problem: loss + τ × (total × divergence from uniform).
 
-    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + ½ τ θ·Qθ. Here y is what all observations together say, and
-    Qθ weighs each residual of the potentials by the variance with which it was observed (``Problem.pull``): σ² for a
+    The dual is smooth and unconstrained: total × log Z(θ) − θ·y + ½ τ θ·Qθ. Here y is what all observations say together,
+    and Qθ weighs each residual of the potentials by the variance with which it was observed (``Problem.pull``): σ² for a
     marginal that overlaps no other. The gradient vanishes at the optimum, where an error of τσ² records moves a
     log-potential by 1; the loss there tends to the unregularised optimum as τ goes to 0. That pull is a part of the noise,
     and also of the square root of the total (the deviation of the largest counts in a sample), which is less in a small
@@ -101,7 +102,7 @@ class Dual:
     def _smoothing(self, problem: Problem) -> float:
         """Return τ."""
         typical = problem.typical_sigma
-        return self.smoothing * min(typical, problem.total**0.5 / 6) / typical**2
+        return self.smoothing * min(typical, sqrt(problem.total) / 6) / typical**2
 
     def _state(self, problem: Problem, point: Point) -> DualState:
         theta, tau = point.parameters, self._smoothing(problem)
@@ -119,9 +120,16 @@ class Dual:
         return point.answers.clip(min=0.0) + (pull + problem.shrinkage if self.shrinking else pull)
 
     def _direction(self, problem: Problem, state: DualState) -> Vector:
-        """Two-loop recursion; the first guess of the curvature is its diagonal."""
-        first = 1.0 / self._curvature(problem, state.point)
-        return -problem.engine.two_loop(state.gradient, first, state.memory)
+        """Two-loop recursion, with the preconditioner as the first guess of the inverse curvature."""
+        first = Preconditioner.of(problem, self._curvature(problem, state.point))
+
+        def guess(q: Vector) -> Vector:
+            if not state.memory:
+                return first(q)
+            _, y, rho = state.memory[-1]
+            return 1.0 / (rho * first.square(y)) * first(q)
+
+        return -problem.engine.two_loop(state.gradient, state.memory, guess)
 
     def _remember(self, state: DualState, found: DualState) -> tuple[Pair, ...]:
         s, y = found.point.parameters - state.point.parameters, found.gradient - state.gradient

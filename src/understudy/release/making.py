@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +42,15 @@ from understudy.workload import Workload
 DEFAULT_DELTA = 1e-9
 MOST_LISTED = 10_000
 """Marginals of a workload that a manifest lists; of more it says the rule that they are made by."""
-MOST_BOUNDED, MOST_CELLS = 1 << 13, 1 << 26
+MOST_BOUNDED, MOST_CELLS = 1 << 11, 1 << 25
 """Marginals, and their cells together, whose bounds a manifest lists."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a release says about how it was asked for. ``rows`` None: as many as the model's noisy total."""
+    """What a release says about how it was asked for. ``rows`` None: as many as the model's noisy total, ``most_rows`` at
+    most.
+    """
 
     run: str
     workload: str = "custom"
@@ -56,6 +58,7 @@ class Settings:
     rows: int | None = None
     confidence: float = 0.95
     ledger: LedgerReference | None = None
+    most_rows: int | None = None
 
 
 def make_release(
@@ -68,7 +71,7 @@ def make_release(
     convert: Convert = to_arrow,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
-    codes = outcome.draw(rng, settings.rows)
+    codes = outcome.draw(rng, settings.rows, settings.most_rows)
     model, rows = outcome.model, len(codes)
     assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
@@ -129,7 +132,9 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
         delta=delta,
         rho=Amount.of(budget.rho),
         spent=Amount.of(outcome.spent),
-        unit=cast(Literal["add_remove", "replace"], outcome.unit.value),  # checked by the record; users get no other
+        unit="replace" if outcome.unit.kind == "replace" else "add_remove",
+        person=outcome.unit.person,
+        rows_per_person=outcome.unit.rows,
     )
 
 

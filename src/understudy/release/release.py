@@ -92,7 +92,8 @@ class Release(Contents):
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit.of(self.manifest.privacy.unit)
+        privacy = self.manifest.privacy
+        return Unit("replace" if privacy.unit == "replace" else "add-remove", privacy.rows_per_person, privacy.person)
 
     @property
     def rounds(self) -> tuple[RoundEntry, ...]:

@@ -98,7 +98,7 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
 
 def write_into(release: Contents, folder: Path, format: str) -> None:
     """Write every file of ``release`` but its page into an existing folder."""
-    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
+    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private), release.schema)
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import Manifest, RoundEntry
-from understudy.manifest.promise import assumptions, sentences
+from understudy.manifest.promise import assumptions, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.schema import Column, Schema
@@ -178,7 +178,7 @@ def report_data(release: Reported) -> ReportData:
         mechanism=manifest.mechanism.name,
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
-        unit=manifest.privacy.unit,
+        unit=unit_words(manifest.privacy),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,

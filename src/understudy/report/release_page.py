@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.manifest.promise import UNITS, confidence, rounded_up
+from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent, show_size
 from understudy.report import words as say
 from understudy.report.charts.budget import budget_bar, round_columns
@@ -306,7 +306,7 @@ def _making(report: ReportData) -> Html:
         ("Mechanism", report.mechanism),
         *((f"Option: {name}", value) for name, value in report.options),
         ("Workload", f"{report.workload}, {plural(report.queries, 'marginal')}"),
-        ("Neighbouring tables", UNITS[report.unit]),
+        ("Neighbouring tables", report.unit),
         ("Budget", f"ρ = {rounded_up(report.rho)} (ε = {rounded_up(report.epsilon)}, δ = {rounded_up(report.delta)})"),
         ("Spent", f"ρ = {rounded_up(report.spent)}"),
         ("Rounds", f"{len(report.rounds)}, ended by {report.ended}" if report.rounds else "none"),

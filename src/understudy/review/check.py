@@ -22,8 +22,9 @@ from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
 from understudy.source.csv import Csv
 from understudy.source.files import files_of, require_separated
+from understudy.source.frames import require
 from understudy.source.guard import guarded
-from understudy.source.opening import open_reader
+from understudy.source.opening import open_reader, open_source
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource
 
@@ -50,6 +51,7 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
     names = list(schema.domain)
     for found in _columns(data, schema):
         schema.require_columns(found)
+        require([] if schema.person is None else [schema.person.column], found, "The table")
     for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
         with guarded("The table"):
             columns = [batch.column(i) for i in range(len(names))]
@@ -57,7 +59,17 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
             faults += _count_faults(columns, schema)
             if schema.zeros:
                 broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
-    return [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+    misfits = [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+    return [*misfits, *_left_out(data, schema, total)]
+
+
+def _left_out(data: Any, schema: Schema, total: int) -> list[Misfit]:
+    """Say how many rows are beyond those that are used of a person. A stream was read already, and is not read again."""
+    person = schema.person
+    if person is None or isinstance(data, pa.RecordBatchReader):
+        return []
+    rows = total - int(open_source(data, schema).count([()])[0])
+    return [Misfit(person.column, f"beyond {person.rows:,} rows of a person", rows, total, "left out")] if rows else []
 
 
 def _columns(data: Any, schema: Schema) -> list[list[str]]:

@@ -36,13 +36,12 @@ _TEXT = Spelling("VARCHAR")
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and how texts spell dates and nulls."""
+    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and what its texts spell."""
 
     connection: duckdb.DuckDBPyConnection
     types: pa.Schema
-    formats: dict[str, str] = field(default_factory=dict)
+    spellings: dict[str, Spelling] = field(default_factory=dict)
     dialect: Sniffed | None = None
-    nulls: tuple[str, ...] = ()
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over ``VIEW``."""
@@ -154,7 +153,7 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
     """Give text columns the types that their values seem to have: all of a CSV file, else those with many values."""
     found: dict[str, Spelling] = {}
     for name in opened.types.names:
-        text = f"SELECT DISTINCT trim({identifier(name)}) AS v FROM {_COPY} WHERE trim({identifier(name)}) <> ''"
+        text = texts_of(name)
         if dialect is not None or _is_long(opened, name, text):
             found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
     if not found:
@@ -164,9 +163,13 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
         opened.connection.execute(f"CREATE OR REPLACE VIEW {VIEW} AS SELECT {columns} FROM {_COPY}")
         types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
     kept = [types.field(one.name) if found.get(one.name, _TEXT).type != "VARCHAR" else one for one in opened.types]
-    formats = {name: how.format for name, how in found.items() if how.format is not None}
-    nulls = tuple(dict.fromkeys(mark for how in found.values() for mark in how.missing))
-    return Opened(opened.connection, pa.schema(kept), formats, dialect, nulls)
+    return Opened(opened.connection, pa.schema(kept), found, dialect)
+
+
+def texts_of(name: str) -> str:
+    """Return the SQL of the texts of a column that are not blank, as ``v``, with the rows that have each, as ``n``."""
+    text = f"trim({identifier(name)})"
+    return f"SELECT {text} AS v, count(*) AS n FROM {_COPY} WHERE {text} <> '' GROUP BY v"
 
 
 def _read(name: str, how: Spelling | None) -> str:

@@ -19,6 +19,7 @@ from understudy.schema.build import build_column
 from understudy.schema.column import Column
 from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
 from understudy.schema.dialect import problem as dialect_problem
+from understudy.schema.person import Person
 from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong
 from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction
 
@@ -60,6 +61,12 @@ class Schema:
     def csv(self) -> CsvDeclaration | None:
         """How CSV files of the table are written, as far as it is declared."""
         return self.table.csv
+
+    @property
+    def person(self) -> Person | None:
+        """Who a person is, where one may have several rows; None where each row is a person."""
+        column, rows = self.declaration.person, self.declaration.rows_per_person
+        return None if column is None or rows is None else Person(column, rows, tuple(self.table.nulls))
 
     @cached_property
     def domain(self) -> Domain:
@@ -114,8 +121,8 @@ def require_reviewed(schema: Schema) -> None:
     """Refuse a draft: it was written by looking at the data, and used unreviewed it discloses what it saw."""
     if schema.draft:
         raise SchemaError(
-            f"{schema.source} is still a draft, written by looking at the data. Review every line marked "
-            "REVIEW, then set draft = false under [table]."
+            f"{schema.source} is still a draft, written by looking at the data. Go through its lines marked "
+            "REVIEW (understudy schema review), then set draft = false under [table]."
         )
 
 
@@ -125,6 +132,8 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
     columns: list[Column] = []
     if declared.table.csv is not None and (wrong := dialect_problem(declared.table.csv)) is not None:
         problems.append(Problem(wrong[1], line=locate(("table", "csv", wrong[0]))))
+    if (fault := _person_fault(declared)) is not None:
+        problems.append(Problem(fault.message, line=locate(_key(fault))))
     for name, column in declared.columns.items():
         path: Path = ("columns", name)
         try:
@@ -135,6 +144,18 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
         raise SchemaFileError(source, problems)
     schema = Schema(tuple(columns), (), declared, source)
     return Schema(tuple(columns), _build_zeros(schema, locate), declared, source)
+
+
+def _person_fault(declared: SchemaDeclaration) -> Wrong | None:
+    """Say what is wrong with the declaration of a person."""
+    person, rows = declared.person, declared.rows_per_person
+    if person is None and rows is not None:
+        return Wrong("rows_per_person needs person = ..., the column that identifies a person.", "rows_per_person")
+    if person is not None and rows is None:
+        return Wrong("person needs rows_per_person = ..., how many rows of each person are used at most.", "person")
+    if person in declared.columns:
+        return Wrong(f'"{person}" identifies a person, so it is never released: take it out of the columns.', "person")
+    return None
 
 
 def _key(wrong: Wrong) -> Path:

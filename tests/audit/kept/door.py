@@ -303,8 +303,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            "unit=unit, rows=rows,",
-            'unit=unit, rows=len(data) if rows is None and hasattr(data, "__len__") else rows,',
+            "            rows=rows,\n",
+            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
@@ -315,8 +315,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "        yield encode_batch(batch, columns, sizes)",
-            "        yield encode_batch(batch.drop_null(), columns, sizes)",
+            "            yield encode_batch(batch, columns, domain.sizes)",
+            "            yield encode_batch(batch.drop_null(), columns, domain.sizes)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),

@@ -56,7 +56,7 @@ MUTANTS = [
         "unmarked-samples",
         32,
         "rows drawn from a seeded release written under any name",
-        ("cli/sample.py", "    target = marked_path(path, private)\n", "    target = path\n"),
+        ("cli/sample.py", "    target = marked_path(path, release.private)\n", "    target = path\n"),
         f"{MARKS}test_what_is_made_of_it_later_says_it",
     ),
     one(
@@ -153,7 +153,7 @@ MUTANTS = [
         "rehearsal-of-another-unit",
         17,
         "a plan for replaced records that rehearses added ones",
-        ("planning.py", "unit=asked.unit, progress", "progress"),
+        ("planning.py", "unit=unit, progress", "progress"),
         f"{EXTREMES}test_a_rehearsal_is_of_the_unit_that_is_planned",
     ),
     one(

@@ -10,7 +10,7 @@ A new engine is a package beside ``on_numpy`` and a line in ``registry``; it joi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -144,8 +144,8 @@ class Engine(Protocol):
     def refiner(self) -> Refiner | None:
         """What refines rows; None where NumPy should (``understudy.model.refinement``)."""
 
-    def two_loop(self, gradient: Vector, first: Vector, memory: Sequence[Pair]) -> Vector:
-        """Return the inverse curvature that ``memory`` (oldest first) tells times ``gradient``, from the diagonal ``first``.
+    def two_loop(self, gradient: Vector, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Vector:
+        """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before.
 
         ``recursion.two_loop`` does it by operators.
         """

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from understudy.model.engine.protocol import Pair, Vector
 
-FIRST_STEP = 0.3
-"""Of the diagonal's step, while there is no memory: overlapping answers pull the same potentials several times over."""
 
-
-def two_loop(gradient: Vector, first: Vector, memory: Sequence[Pair]) -> Vector:
-    """Return the inverse curvature that ``memory`` tells times ``gradient``; ``first`` is the guess to begin with, a diagonal.
+def two_loop(gradient: Vector, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Vector:
+    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before.
 
     No number is turned into a ``float`` on the way, so that a device need not be waited for.
     """
@@ -20,12 +17,7 @@ def two_loop(gradient: Vector, first: Vector, memory: Sequence[Pair]) -> Vector:
     for s, y, rho in reversed(memory):
         weights.append(rho * (s @ q))
         q -= weights[-1] * y
-    q *= first
-    if memory:
-        _, y, rho = memory[-1]
-        q *= 1.0 / (rho * (y @ (first * y)))
-    else:
-        q *= FIRST_STEP
+    q = first(q)
     for (s, y, rho), weight in zip(memory, reversed(weights), strict=True):
         q += s * (weight - rho * (y @ q))
     return q

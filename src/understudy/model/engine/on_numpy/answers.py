@@ -49,6 +49,11 @@ THREADED_ABOVE = 1 << 19
 """In a smaller tree (of so many cells) the work is the interpreter's, not NumPy's, and threads only get in its way."""
 
 
+KEPT, KEPT_ALWAYS = 3, 1 << 21
+"""What answers share is kept up to so many times the cells of the tree, and so many cells more: it takes twice that, since
+tables are kept as they were rearranged as well."""
+
+
 class Answers:
     """Answers marginals of one calibrated model; keeps what it worked out on the way."""
 
@@ -69,6 +74,7 @@ class Answers:
         self._directed: dict[int, list[int]] = {}
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
+        self._kept = 0
 
     def marginals(self, cliques: Sequence[Clique], total: float) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
@@ -118,6 +124,7 @@ class Answers:
                 known = self._out_of_belief(i, wanted)
             else:
                 known = sum_out(self._within(i, wanted | 1 << smallest), smallest)
+            self._forget_some(known)
             self._inside[i, wanted] = known
         return known
 
@@ -180,8 +187,17 @@ class Answers:
             joint = self._gather(source, target, wanted)
             mass_of(joint.table)
             known = conditional(joint, wanted)
+            self._forget_some(known)
             self._messages[source, target, wanted] = known
         return known
+
+    def _forget_some(self, coming: Piece) -> None:
+        """Let go of all that is kept where one more would be too much: it is worked out again when it is needed."""
+        self._kept += coming.table.size
+        if self._kept > KEPT * self._network.tree.cells + KEPT_ALWAYS:
+            self._inside.clear()
+            self._messages.clear()
+            self._kept = coming.table.size
 
     def _root(self, wanted: Mask) -> int:
         """Choose where to gather: messages that bring one attribute each, then the least work."""

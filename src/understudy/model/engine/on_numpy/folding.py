@@ -28,7 +28,7 @@ class NumpyFolding:
     def unfold(self, places: Vector) -> Flat:
         """Return, for each cell, the sum of the places that it is added to."""
         padded = np.append(cast(Flat, places), 0.0)
-        found = padded[self._rows[0]]
+        found: Flat = padded[self._rows[0]]
         for row in self._rows[1:]:
             found += padded[row]
         return found

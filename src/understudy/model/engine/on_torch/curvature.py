@@ -1,44 +1,29 @@
-"""The two-loop recursion of L-BFGS in a few launches: it runs on inner products, all of them made at once. Public numbers only."""
+"""The two-loop recursion of L-BFGS in a few launches: each loop runs on inner products, all made at once. Public numbers only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from understudy.model.engine.on_torch.rings import Table
-from understudy.model.engine.protocol import Pair
-from understudy.model.engine.recursion import FIRST_STEP
+from understudy.model.engine.protocol import Pair, Vector
 
 
-def two_loop(gradient: Table, first: Table, memory: Sequence[Pair]) -> Table:
-    """Return the inverse curvature that ``memory`` tells times ``gradient``, from the diagonal ``first``.
-
-    Every vector on the way is a combination of the steps s, of ``first`` × the changes y, and of ``first`` × the gradient.
-    """
+def two_loop(gradient: Table, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Table:
+    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before."""
     if not memory:
-        return first * gradient * FIRST_STEP
+        return first(gradient)
     steps, changes, rhos = zip(*memory, strict=True)
-    y = torch.stack(changes)
-    basis = torch.cat([torch.stack(steps), y * first])
-    products = basis @ torch.cat([y, gradient[None]]).T
-    scale, weights = _weights(products.cpu().numpy(), np.array(rhos))
-    return torch.addcmul(torch.from_numpy(weights).to(basis.device) @ basis, first, gradient, value=scale)
-
-
-def _weights(products: NDArray[np.float64], rhos: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """Return the scale of the first guess, and the weight of each step and each change in the result."""
-    count = rhos.size
-    s_y, s_g = products[:count, :count], products[:count, count]
-    y_y, y_g = products[count:, :count], products[count:, count]  # with ``first`` between the two
-    alpha = np.zeros(count)
-    for i in reversed(range(count)):
-        alpha[i] = rhos[i] * (s_g[i] - s_y[i] @ alpha)
-    scale = 1.0 / (rhos[-1] * y_y[-1, -1])
-    ahead = scale * (y_g - y_y @ alpha)
-    beta = np.zeros(count)
-    for i in range(count):
-        beta[i] = alpha[i] - rhos[i] * (ahead[i] + s_y[:, i] @ beta)
-    return float(scale), np.concatenate([beta, -scale * alpha])
+    s, y = torch.stack(steps), torch.stack((*changes, gradient))
+    products = (s @ y.T).cpu().numpy()  # of each step with each change, and with the gradient
+    weights = np.zeros(len(rhos))
+    for i in reversed(range(len(rhos))):
+        weights[i] = rhos[i] * (products[i, -1] - products[i, :-1] @ weights)
+    q = first(torch.tensor([*-weights, 1.0], device=s.device, dtype=torch.float64) @ y)
+    ahead = (y[:-1] @ q).cpu().numpy()
+    turns = np.zeros(len(rhos))
+    for i, rho in enumerate(rhos):
+        turns[i] = weights[i] - rho * (ahead[i] + products[:, i] @ turns)
+    return torch.addmv(q, s.T, torch.from_numpy(turns).to(s.device))

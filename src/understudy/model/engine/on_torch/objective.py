@@ -1,24 +1,21 @@
 """From parameters to answers on a device: the part of a fit that runs at every step. Public numbers only.
 
-The launches of one evaluation are recorded at the second step of a fit and replayed at the others (a CUDA graph): there are
-hundreds of small ones, and starting them one by one takes longer than what they do.
+The launches of one evaluation are recorded at the second step of a fit and replayed at the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
 
 from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.inference import centres, impossible, in_range, telling
-from understudy.model.engine.on_torch.lanes import Lanes, OneLane
+from understudy.model.engine.on_torch.lanes import Lanes
 from understudy.model.engine.on_torch.program import ONE_LANE, Program
+from understudy.model.engine.on_torch.recording import Recording
 from understudy.model.engine.on_torch.rings import LINEAR, LOGARITHMIC, Linear, Table
 from understudy.model.observation import Layout
-
-Work = Callable[[OneLane], tuple[Table, Table]]
 
 TRIED = 3
 """After so many evaluations in a row that needed logarithms, nothing else is tried first."""
@@ -34,7 +31,7 @@ class Objective:
         self._by_cell = torch.zeros(layout.cells, dtype=torch.float64, device=device)
         self._base, self._offset = program.floor.clone(), 0.0
         self._centred, self._failed = False, 0
-        self._replays = {ring: _Replay(partial(self._work, ring), device) for ring in (LINEAR, LOGARITHMIC)}
+        self._recordings: dict[Linear, Recording[tuple[Table, Table]]] = {}
 
     def evaluate(self, parameters: Table) -> tuple[Table, float]:
         """Return the answers to all observations, of a table of mass 1, and log Z."""
@@ -42,12 +39,10 @@ class Objective:
         if not self._centred:
             self._centre()
         for ring in (LINEAR, LOGARITHMIC) if self._failed < TRIED else (LOGARITHMIC,):
-            answers, told = self._replays[ring]()
-            numbers = told.tolist()
+            answers, numbers = self._run(ring)
             if ring is LINEAR and not in_range(numbers, ring):
                 self._centre()
-                answers, told = self._replays[ring]()
-                numbers = told.tolist()
+                answers, numbers = self._run(ring)
             if in_range(numbers, ring):
                 self._failed = 0 if ring is LINEAR else self._failed + 1
                 return self._forward(answers), numbers[0] + self._offset
@@ -73,41 +68,14 @@ class Objective:
         torch.sub(self._program.floor, offsets[self._program.table_of_cell], out=self._base)
         self._offset, self._centred = float(offsets.sum()), True
 
-    def _work(self, ring: Linear, lanes: OneLane) -> tuple[Table, Table]:
+    def _run(self, ring: Linear) -> tuple[Table, list[float]]:
+        recording = self._recordings.setdefault(ring, Recording(self._device))
+        answers, told = recording(partial(self._work, ring))
+        return answers, told.tolist()
+
+    def _work(self, ring: Linear, recorded: bool) -> tuple[Table, Table]:
         """One evaluation, without a look at any number."""
-        program = self._program
+        program, lanes = self._program, Lanes(self._device) if recorded else ONE_LANE
         swept = program.sweep(ring.leaves(self._potentials() + self._base), ring, lanes=lanes)
         beliefs = ring.times(swept.block[: program.cells], swept.block[program.cells : 2 * program.cells])
         return self._folding.fold(beliefs), telling(program, swept, ring)
-
-
-class _Replay:
-    """Does the same work again and again: launch by launch at first, on a GPU then as one recorded graph."""
-
-    def __init__(self, work: Work, device: torch.device) -> None:
-        self._work, self._device = work, device
-        self._calls = 0
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._results: tuple[Table, Table] | None = None
-
-    def __call__(self) -> tuple[Table, Table]:
-        """Do the work; the results are written over by the next call."""
-        self._calls += 1
-        if self._device.type != "cuda" or self._calls == 1:
-            return self._work(ONE_LANE)
-        if self._graph is None or self._results is None:
-            self._graph, self._results = self._recorded()
-        self._graph.replay()
-        return self._results
-
-    def _recorded(self) -> tuple[torch.cuda.CUDAGraph, tuple[Table, Table]]:
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self._device)
-        stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.stream(stream):
-            graph.capture_begin()
-            try:
-                results = self._work(Lanes(self._device))
-            finally:
-                graph.capture_end()
-        torch.cuda.current_stream(self._device).wait_stream(stream)
-        return graph, results

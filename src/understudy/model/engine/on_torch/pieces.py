@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from string import ascii_letters
 
 import torch
 
@@ -32,14 +33,18 @@ class Piece:
 
 def multiply(a: Piece, b: Piece, staying: Mask) -> Piece:
     """Multiply two tables, summing out what does not stay."""
-    labels = {attribute: label for label, attribute in enumerate(bits_of(a.mask | b.mask))}
-    scope = (
-        *(i for i in a.scope if (b.mask & staying) >> i & 1),
-        *(i for i in a.scope if (~b.mask & staying) >> i & 1),
-        *(i for i in b.scope if (~a.mask & staying) >> i & 1),
-    )
-    left, right, out = ([labels[i] for i in some] for some in (a.scope, b.scope, scope))
-    return Piece(scope, torch.einsum(a.table, left, b.table, right, out))
+    scope, equation = _equation(a.scope, b.scope, staying & (a.mask | b.mask))
+    return Piece(scope, torch.einsum(equation, a.table, b.table))
+
+
+@lru_cache(maxsize=1 << 14)
+def _equation(a: tuple[int, ...], b: tuple[int, ...], staying: Mask) -> tuple[tuple[int, ...], str]:
+    """Return the axes of a product, those that both tables have first, and the sum in Einstein's notation."""
+    both = [i for i in a if i in b]
+    scope = tuple(i for i in (*both, *(i for i in a if i not in b), *(i for i in b if i not in a)) if staying >> i & 1)
+    letters = dict(zip(dict.fromkeys((*a, *b)), ascii_letters, strict=False))
+    left, right, out = ("".join(letters[i] for i in some) for some in (a, b, scope))
+    return scope, f"{left},{right}->{out}"
 
 
 def keep_only(piece: Piece, keep: Mask) -> Piece:

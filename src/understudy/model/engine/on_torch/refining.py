@@ -7,12 +7,15 @@ another: a row is in one line of each table. Nothing is looked at on the way, so
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from understudy.model.engine.on_torch.recording import Recording
 from understudy.model.engine.on_torch.rings import Table
 from understudy.model.engine.protocol import Goal
 
@@ -37,6 +40,21 @@ def refine(
     for attribute in attributes:
         _Pass(attribute, [goal for goal in goals if attribute in goal.positions], rows, chance).run()
     codes[:] = rows.cpu().numpy().T
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows that are offered new values together: their lines in the tables, their values, and who is lucky."""
+
+    lines: Table
+    now: Table
+    luck: Table
+
+    def take(self, other: _Batch) -> _Batch:
+        """Copy another batch into the memory of this one."""
+        for mine, its in ((self.lines, other.lines), (self.now, other.now), (self.luck, other.luck)):
+            mine.copy_(its)
+        return self
 
 
 class _Pass:
@@ -80,32 +98,40 @@ class _Pass:
         return max(1, NUMBERED // len(self.strides))
 
     def run(self) -> None:
-        """Offer new values to all rows, in random order."""
+        """Offer new values to all rows, in random order: batches of the same size, recorded, and what is left over."""
         order = torch.randperm(self.codes.shape[1], generator=self.chance, device=self.device)
         together = min(max(FEWEST, len(order) // PARTS), self._at_once)
-        for rows in order.split(self._at_once // together * together):
-            lines, now = self._lines(rows), self.codes[self.attribute, rows].long()
-            best = [self._offer(*batch) for batch in zip(lines.split(together), now.split(together), strict=True)]
-            self.codes[self.attribute, rows] = torch.cat(best).int()
+        luck = torch.rand(len(order), generator=self.chance, device=self.device, dtype=torch.float64)
+        batch = _Batch(*(torch.empty_like(t[:together]) for t in (self._lines(order[:together]), order, luck)))
+        recording: Recording[Table] = Recording(self.device)
+        for rows, lucky in zip(order.split(together), luck.split(together), strict=True):
+            found = _Batch(self._lines(rows), self.codes[self.attribute, rows].long(), lucky)
+            if len(rows) == together:
+                best = recording(partial(self._offer_recorded, batch.take(found)))
+            else:
+                best = self._offer(found)
+            self.codes[self.attribute, rows] = best.int()
 
-    def _offer(self, lines: Table, now: Table) -> Table:
+    def _offer_recorded(self, batch: _Batch, recorded: bool) -> Table:
+        return self._offer(batch)
+
+    def _offer(self, batch: _Batch) -> Table:
         """Offer these rows their best value, let a share of those that would gain by it move, and return all their values."""
-        slope, step = self.slope.view(-1), self.step.view(-1)
+        slope, step, lines, now = self.slope.view(-1), self.step.view(-1), batch.lines, batch.now
         cost = torch.nn.functional.embedding_bag(lines, self.slope, mode="sum")
         here = lines * self.size + now[:, None]
         out = step[here]
         staying = cost.gather(1, now[:, None]).squeeze(1) - out.sum(1)  # without itself
         least, best = cost.scatter(1, now[:, None], staying[:, None]).min(1)
         gains = (staying - least).double()
-        lucky = torch.rand(len(now), generator=self.chance, device=self.device, dtype=torch.float64) < self.share
-        moving = (gains > 0) & lucky
+        moving = (gains > 0) & (batch.luck < self.share)
         there = lines * self.size + best[:, None]
         out, into = out * moving[:, None], step[there] * moving[:, None]
         ahead = self._between(here, there, moving)
         slope.index_add_(0, here.view(-1), -out.view(-1))  # all that is added to one cell is the same: in any order
         slope.index_add_(0, there.view(-1), into.view(-1))
-        crossing = (self._between(here, there, moving) - ahead - out.sum(dtype=torch.float64) - into.sum(dtype=torch.float64)) / 2
-        self._learn((gains * moving).sum() / self.share, crossing / self.share**2, moving.any())
+        crossing = self._between(here, there, moving) - ahead - out.sum(dtype=torch.float64) - into.sum(dtype=torch.float64)
+        self._learn((gains * moving).sum() / self.share, crossing / 2 / self.share**2, moving.any())
         return torch.where(moving, best, now)
 
     def _between(self, here: Table, there: Table, moving: Table) -> Table:
@@ -114,11 +140,11 @@ class _Pass:
 
     def _learn(self, gain: Table, crossing: Table, moved: Table) -> None:
         """If a share s of those who would gain moves, F falls by s · gain - s² · crossing: take the best s."""
-        self.gain = torch.where(moved, MEMORY * self.gain + gain, self.gain)
-        self.crossing = torch.where(moved, MEMORY * self.crossing + crossing, self.crossing)
+        self.gain.copy_(torch.where(moved, MEMORY * self.gain + gain, self.gain))
+        self.crossing.copy_(torch.where(moved, MEMORY * self.crossing + crossing, self.crossing))
         best = torch.where(self.crossing > 0, self.gain / (2 * self.crossing), MOST_SHARE)
         share = torch.minimum(best.clamp(LEAST_SHARE, MOST_SHARE), 2 * self.share)
-        self.share = torch.where(moved, share, self.share)
+        self.share.copy_(torch.where(moved, share, self.share))
 
 
 def _last(goal: Goal, attribute: int, table: NDArray[np.generic]) -> NDArray[np.generic]:
