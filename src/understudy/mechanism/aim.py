@@ -25,9 +25,10 @@ import numpy as np
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import allowed, as_candidates, expected_noise, require_capacity
+from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import RoundStarted
+from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
@@ -81,11 +82,12 @@ class Aim(Mechanism):
 
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1."""
-        return algorithm_1(run, self.config)
+        return algorithm_1(run, Paper(self.config))
 
 
-def algorithm_1(run: Run, config: AimConfig) -> Outcome:
-    """AIM. Lines 1–3, the inputs, are in ``run`` and ``config``; ρ is what is left in the door's budget."""
+def algorithm_1(run: Run, judge: Judge) -> Outcome:
+    """AIM. Lines 1–3, the inputs, are in ``run`` and the judge's settings; ρ is what is left in the door's budget."""
+    config = judge.config
     pool = Pool(run.workload, config)
     require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
@@ -99,23 +101,24 @@ def algorithm_1(run: Run, config: AimConfig) -> Outcome:
             limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
                 budget, ended = last_budget(run.remaining, config.share), "time"
-            done, model = run_round(run, pool, budget, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            done, model = run_round(run, pool, budget, int(limit), model, judge=judge)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             run.record(done)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = _checked(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
-                return run.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
+                # line 18 is left to the model
+                return run.outcome(ended=ended, most_rounds=rounds, checked=checked, last=judge.last)
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
+def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
-    config = pool.config
+    config = judge.config
     index, began = len(run.rounds) + 1, run.seconds
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
-    choices = candidates(run, pool, scale, limit, model)  # C_t: no cost
+    choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
-    scored = as_candidates(model, choices, run.workload, config, scale)
+    scored = judge.scored(run, model, choices, scale)
     selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
@@ -123,8 +126,8 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
         selection.clique, scale=scale, noise=config.noise, round_index=index
     )
     after = run.estimate(index)  # line 15: no cost
-    threshold = expected_noise(config, scale) * measurement.values.size  # Algorithm 3, line 1
     before = scored[selection.index]
+    threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
     change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
         f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
     )
@@ -144,15 +147,14 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
     ), after
 
 
-def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model) -> list[Clique]:
+def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
     """Line 12, C_t: the marginals that could win and that fit into the model."""
     config = pool.config
     turn = len(run.rounds) + 1
     rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
-    penalty = expected_noise(config, scale) if config.criterion == "aim" else 1.0
-    some = pool.worthwhile(reach, penalty, run.model_cliques, turn)
-    return allowed(run.domain, run.model_cliques, some, limit)
+    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, turn)
+    return allowed(run.domain, run.model_cliques, judge.hopeful(run, model, some, scale), limit)
 
 
 def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:
