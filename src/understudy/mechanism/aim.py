@@ -59,7 +59,9 @@ FEWEST_CHECKED, MOST_CHECKED = 1_000, 20_000
 MOST_SORTED = 200_000
 """Of more marginals of one size, the smallest are not looked for."""
 CHECKED_AT_ONCE = 4
-"""The marginals that the finished model is checked on take at most so many times its capacity."""
+"""The marginals that the finished model is checked on take at most so many times its capacity …"""
+COMPARED = 2**24
+"""… and have no more cells than this, all together."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,7 @@ def _checked(run: Run, config: AimConfig, model: Model) -> list[Clique]:
             layer = workload.closure_of(size)
             if len(layer) <= MOST_SORTED:
                 listed += sorted(layer, key=cells)[: int(most) - len(listed)]
-    taken, room = set(), CHECKED_AT_ONCE * config.max_size
+    taken, room = set(), min(CHECKED_AT_ONCE * config.max_size, CELL_BYTES * COMPARED)
     for r in sorted(listed, key=cells):
         room -= CELL_BYTES * cells(r)
         if room < 0:

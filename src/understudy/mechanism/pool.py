@@ -30,6 +30,8 @@ OTHERS = 1_200
 """Of more, so many that the model has not grown towards are looked at in a round, others in the next."""
 MOST_GROWN = 20_000
 """Of sets that the model has grown towards, no more than this are looked at."""
+MOST_CELLS = 2**25
+"""All that a round looks at have no more cells than this: the smallest, where there are more."""
 CLEAR = 2.0
 """So many standard deviations are taken off the noisy count of the most frequent value."""
 
@@ -84,14 +86,17 @@ class Pool:
     def worthwhile(self, reach: Reach, noise: float, measured: Sequence[Clique], turn: int) -> list[Clique]:
         """Return those that could win in round ``turn``, when noise of ``noise`` is expected on each cell."""
         keep = self._could_win(self._index, self._cells, reach, noise)
-        found = [self._first[i] for i in np.flatnonzero(keep)]
+        found, cells = [self._first[i] for i in np.flatnonzero(keep)], self._cells[keep]
         if self.wide:
             most = 2 * reach.rows / noise
             more = [r for r in dict.fromkeys([*self._grown(measured, most), *self._others(turn)]) if r in self.everything]
-            if more:
-                index = self._positions(more)
-                keep = self._could_win(index, self._sizes[index].prod(axis=1), reach, noise)
-                found += [more[i] for i in np.flatnonzero(keep)]
+            index = self._positions(more)
+            theirs = self._sizes[index].prod(axis=1)
+            keep = self._could_win(index, theirs, reach, noise)
+            found, cells = found + [more[i] for i in np.flatnonzero(keep)], np.append(cells, theirs[keep])
+        if cells.sum() > MOST_CELLS:
+            order = np.argsort(cells, kind="stable")
+            found = [found[i] for i in np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])]
         return found or self.smallest
 
     @property
