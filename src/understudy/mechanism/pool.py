@@ -6,7 +6,8 @@ A marginal r can gain at most as much as it can be wrong. Its L1 error is at mos
 all one-way marginals are right, it is at most 4 Σ η_a N̂ over r without its largest η, η_a being the share of the rows that
 do not have a's most frequent value: tables that agree on one-way marginals differ only on rows that are rare in all but one
 attribute. To this comes what the noise on the one-way marginals can do. Where √(2/π) σ n_r is more, the score of r is below
-zero, and a one-way marginal scores higher; as σ falls, r comes back.
+zero, and a one-way marginal scores higher; as σ falls, r comes back. The second bound holds as far as the one-way marginals
+do, and is used where there are very many marginals.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ class Pool:
 
     def _could_win(self, index: Rows, cells: NDArray[np.float64], reach: Reach, noise: float) -> NDArray[np.bool_]:
         single = (index >= 0).sum(axis=1) <= 1
-        return np.asarray(single | (noise * cells < reach.most(index)))
+        most = reach.most(index) if self.wide else 2 * reach.rows
+        return np.asarray(single | (noise * cells < most))
 
     def _of_size(self, size: int) -> Sequence[Clique]:
         assert isinstance(self.everything, Combinations)
