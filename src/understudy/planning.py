@@ -108,7 +108,7 @@ def plan(
     max_size: str | int = "80MB",
     memory: str | int | None = None,
     rehearse: bool | None = None,
-    time_limit: str | float | None = "10s",
+    time_limit: str | float | None = "20s",
     progress: Choice = False,
 ) -> Plan:
     """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone.

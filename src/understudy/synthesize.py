@@ -86,20 +86,11 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        declared = schema_of(schema)
-        require_reviewed(declared)
-        budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
+        table = schema_of(schema)
+        require_reviewed(table)
+        budget, how = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared,
-            budget,
-            workload,
-            mechanism,
-            taken,
-            unit=unit,
-            rows=rows,
-            memory=memory,
-            confidence=confidence,
-            seed=seed,
+            table, budget, workload, mechanism, how, unit=unit, rows=rows, memory=memory, confidence=confidence, seed=seed
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
