@@ -72,8 +72,8 @@ def synthesize(
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never
     derived from the table.
 
-    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into
-    ``memory``, unless given; never the table's own number.
+    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into memory,
+    unless given; never the table's own number.
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
@@ -86,24 +86,37 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        table = schema_of(schema)
-        require_reviewed(table)
-        budget, how = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            table, budget, workload, mechanism, how, unit=unit, rows=rows, memory=memory, confidence=confidence, seed=seed
+            _reviewed(schema),
+            budget_of(epsilon, delta, rho),
+            workload,
+            mechanism,
+            options_of(options, max_size, time_limit),
+            unit=unit,
+            rows=rows,
+            memory=memory,
+            confidence=confidence,
+            seed=seed,
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
-        if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
-            return saved
-        _require_room(asked, target)
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
+
+
+def _reviewed(schema: Schema | str | Path) -> Schema:
+    """Return the schema, unless it is a draft."""
+    found = schema_of(schema)
+    require_reviewed(found)
+    return found
 
 
 def _run(
     run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
 ) -> Release:
     """Run the mechanism behind the door; make the release, and save it where it should go."""
+    if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
+        return saved
+    _require_room(asked, target)
     convert = converter_for(data, asked.schema)
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door

@@ -303,8 +303,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            "unit=unit, rows=rows,",
-            'unit=unit, rows=len(data) if rows is None and hasattr(data, "__len__") else rows,',
+            "            rows=rows,\n",
+            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",
