@@ -252,7 +252,7 @@ Fifteen attributes of 16 values. Exponent between the last two: {exponents["rows
 ## As columns are added: each step of a run
 
 A made-up table of {COLUMN_ROWS:,} rows, 2 to 20 values a column, ε = 1, one round; all triples, {comb(COLUMNS[-1], 3):,} of
-{COLUMNS[-1]} columns. CPU seconds. What a step looks at is limited by public numbers: the marginals that a table is
+{COLUMNS[-1]} columns. CPU seconds, on {results.get("columns_when", results["when"])}. What a step looks at is limited by public numbers: the marginals that a table is
 refined towards, those that a release lists a bound for, those that an evaluation compares. Exponents between the last two:
 {", ".join(f"{name} {value:.2f}" for name, value in results["column_exponents"].items())}.
 
@@ -294,7 +294,7 @@ def main() -> int:
         return 0
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if arguments.only else {}
     results |= {
-        "when": datetime.now(UTC).isoformat(timespec="minutes"),
+        f"{arguments.only}_when" if arguments.only else "when": datetime.now(UTC).isoformat(timespec="minutes"),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("understudy", "numpy")},
