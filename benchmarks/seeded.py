@@ -29,13 +29,13 @@ from grid import provenance
 from reference_sets import DATASETS, ROOT
 from tables import PREDICTED, Table
 from understudy.mechanism import MECHANISMS, mechanism
-from understudy.privacy import Budget, Door, Measurement, ResearchNoise
-from understudy.request import unit_of
+from understudy.privacy import Budget, Door, Measurement, ResearchNoise, Unit
+from understudy.privacy.unit import UnitKind
 
 STORED = ROOT / "benchmarks" / "results" / "seeded.jsonl"
 TABLES = ("titanic", "adult")
 EPSILONS = (0.1, 1.0, 10.0)
-UNITS = ("add-remove", "replace")
+UNITS: tuple[UnitKind, ...] = ("add-remove", "replace")
 DELTA = 1e-9
 SEED = 2022
 FORBIDDEN_PAIRS = 3
@@ -51,7 +51,7 @@ class Setting:
     table: str
     mechanism: str
     epsilon: float
-    unit: str
+    unit: UnitKind
     zeros: bool
 
     @property
@@ -101,7 +101,7 @@ def run(setting: Setting) -> Line:
         delta=DELTA,
         workload=setting.workload,
         mechanism=setting.mechanism,
-        unit=unit_of(setting.unit),
+        unit=Unit(setting.unit),
         seed=SEED,
         progress=False,
     )
@@ -118,7 +118,7 @@ def answered(setting: Setting) -> tuple[Measurement, ...]:
     """The measurements of a mechanism that answers queries and makes no table."""
     table, how = loaded(setting.table), mechanism(setting.mechanism)
     workload, budget = table.workload("all-3way"), Budget.of(epsilon=setting.epsilon, delta=DELTA)
-    noise, unit = ResearchNoise(SEED), unit_of(setting.unit)
+    noise, unit = ResearchNoise(SEED), Unit(setting.unit)
     door = Door(table.source, budget, unit=unit, noise=noise, expect=how.expects(workload))
     return how.run(door, workload).measurements
 

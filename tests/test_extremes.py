@@ -159,4 +159,4 @@ def test_a_rehearsal_is_of_the_unit_that_is_planned(unit: str, monkeypatch: pyte
 
     monkeypatch.setattr("understudy.planning.synthesize", keeping)
     plan(SCHEMA, rows=50, epsilon=1, unit=unit, time_limit=0)
-    assert [release.unit for release in made_] == [unit_of(unit)]
+    assert [release.unit for release in made_] == [unit_of(unit, SCHEMA)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -22,6 +24,7 @@ from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.planning import stand_in
 from understudy.privacy import Budget
+from understudy.request import Request
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.workload import Workload
@@ -33,6 +36,7 @@ if name := os.environ.get("AUDIT_MUTANT"):
     install(by_name(name))()
 import numpy as np
 import understudy
+from understudy.request import Request
 from understudy.schema import Schema
 
 folder, above = sys.argv[1], int(sys.argv[2])
@@ -60,9 +64,8 @@ def limited(folder: Path, above: int) -> tuple[str, Ledger]:
 
 
 def needed() -> int:
-    domain = Schema.from_domain({f"c{i}": 60 for i in range(6)}).domain
-    expected = mechanism("aim", max_size=MEGABYTE).expects(Workload.parse("all-3way", domain))
-    return peak_memory(domain, expected, MEGABYTE)
+    workload = Workload.parse("all-3way", Schema.from_domain({f"c{i}": 60 for i in range(6)}).domain)
+    return peak_memory(workload, mechanism("aim", max_size=MEGABYTE).expects(workload), MEGABYTE)
 
 
 @pytest.mark.promise(35)
@@ -87,7 +90,7 @@ def test_a_run_that_is_accepted_fits(tmp_path: Path) -> None:
 def test_the_refusal_says_how_much_what_is_there_and_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_left", lambda: iter([2**40, 50 * MEGABYTE]))
     monkeypatch.setattr(MemorySource, "count", None)  # whoever reads now fails otherwise
-    says = r"may take .* MB of memory, and this process may use 50 MB.*smaller workload.*max_size.*Nothing was spent"
+    says = r"may take .* MB of memory, and this process may use 50 MB.*--memory.*workload.*--max-size.*Nothing was spent"
     with pytest.raises(CapacityError, match=says) as caught:
         understudy.synthesize(table(20), schema(), rho=1, out=tmp_path / "r")
     assert caught.value.spent == Spent()
@@ -95,12 +98,51 @@ def test_the_refusal_says_how_much_what_is_there_and_what_to_do(tmp_path: Path, 
 
 
 def test_the_estimate_grows_with_what_is_asked_for() -> None:
-    domain = schema().domain
-    expected = [mechanism("aim").expects(Workload.parse(name, domain)) for name in ("all-1way", "all-2way", "all-3way")]
-    sizes = [peak_memory(domain, cliques, 2**20) for cliques in expected]
+    loads = [Workload.parse(name, schema().domain) for name in ("all-1way", "all-2way", "all-3way")]
+    asked = [(load, mechanism("aim").expects(load)) for load in loads]
+    sizes = [peak_memory(*one, 2**20) for one in asked]
     assert sizes == sorted(set(sizes))
-    assert peak_memory(domain, expected[0], 2**30) > peak_memory(domain, expected[0], 2**20)
-    assert peak_memory(domain, expected[0], 2**20, rows=10**6) > sizes[0]
+    assert sizes[2] - sizes[0] >= (8 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells)
+    assert peak_memory(*asked[0], 2**20) > peak_memory(*asked[0], 2**10)
+    assert peak_memory(*asked[0], 2**20, rows=10**6) > sizes[0]
+
+
+def test_what_is_counted_when_it_is_needed_takes_no_more_than_its_limit() -> None:
+    """All triples of 300 columns have 10^9 cells; a workload that is measured whole is counted whole."""
+    load = Workload.parse("all-3way", Schema.from_domain({f"c{i}": 6 for i in range(300)}).domain)
+    one, all_ = (mechanism(name).expects(load) for name in ("aim", "gaussian"))
+    assert peak_memory(load, one, 2**20) < 2**30 < 8 * load.cells < peak_memory(load, all_, 2**20)
+
+
+@pytest.mark.promise(35)
+def test_a_limit_makes_the_model_smaller_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"rho": 1, "workload": "all-2way", "progress": False, "seed": 1}
+    free, tight = (synthesize_request(memory=size) for size in (None, "300MB"))
+    assert free.mechanism.max_size == 80 * MEGABYTE
+    assert 0 < tight.mechanism.max_size < 80 * MEGABYTE
+    assert memory.PROCESS + tight.peak <= 300 * MEGABYTE < memory.PROCESS + free.peak
+    monkeypatch.setattr(memory, "resident", lambda: memory.PROCESS)
+    made = understudy.synthesize(table(20), schema(), memory="300MB", **settings)  # type: ignore[arg-type]
+    assert made.manifest.mechanism.options["max_size"] == tight.mechanism.max_size
+    monkeypatch.setattr(MemorySource, "count", None)  # whoever reads now fails otherwise
+    with pytest.raises(CapacityError, match="--memory"):
+        understudy.synthesize(table(20), schema(), memory="200MB", **settings)  # type: ignore[arg-type]
+
+
+def synthesize_request(memory: str | None) -> Request:
+    return Request.of(schema(), Budget.of(rho=1), "all-2way", memory=memory)
+
+
+def test_no_more_rows_are_drawn_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless they are asked for; each then stands for more than one."""
+    module = importlib.import_module("understudy.synthesize")
+    monkeypatch.setattr(module, "rows_within", lambda columns, memory: 10 * columns)
+    settings = {"epsilon": 50, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
+    made = understudy.synthesize(table(400), schema(), **settings)  # type: ignore[arg-type]
+    assert made.manifest.table.rows == 90
+    assert made.weight == pytest.approx(400 / 90, rel=0.05)
+    assert understudy.synthesize(table(400), schema(), rows=120, **settings).manifest.table.rows == 120  # type: ignore[arg-type]
+    assert memory.rows_within(10, memory.resident() + 1000 * memory.VALUE_BYTES * 10) == pytest.approx(1000, abs=300)
 
 
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,4 +188,6 @@ def test_a_plan_says_when_a_run_would_be_refused(tmp_path: Path, monkeypatch: py
     asked = ["plan", "-s", str(tmp_path / "a.json"), "--rows", "100", "-e", "1", "--no-rehearsal"]
     assert "refused" not in CliRunner().invoke(main, asked).output
     monkeypatch.setattr(memory, "_left", lambda: iter([10 * MEGABYTE]))
-    assert "That is more than the 10 MB here: refused" in CliRunner().invoke(main, asked).output
+    assert re.search("That is more than the .* MB that there are: refused", CliRunner().invoke(main, asked).output)
+    monkeypatch.undo()
+    assert "refused" in CliRunner().invoke(main, [*asked, "--memory", "100MB"]).output

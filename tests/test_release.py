@@ -20,10 +20,11 @@ from contracts.tape import frozen_entropy
 from release_tables import quick, schema, table
 from understudy import example
 from understudy.errors import FormatError, UserError
-from understudy.release import NOT_PRIVATE, Manifest, Release, json_schema
+from understudy.manifest import NOT_PRIVATE, Manifest, json_schema
+from understudy.manifest.manifest import Amount
+from understudy.release import Release
 from understudy.release import storage as storage_module
 from understudy.release.answer import given
-from understudy.release.manifest import Amount
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
 from understudy.uncertainty import bounds
@@ -72,7 +73,7 @@ def test_csv_keeps_what_texts_can_hide(tmp_path: Path) -> None:
 
 
 def test_release_json_is_as_published(release: Release, folder: Path) -> None:
-    published = json.loads(files("understudy.release").joinpath("release.schema.json").read_text(encoding="utf-8"))
+    published = json.loads(files("understudy.manifest").joinpath("release.schema.json").read_text(encoding="utf-8"))
     assert published == json_schema()
     document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     assert Manifest.model_validate(document) == release.manifest

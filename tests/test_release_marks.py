@@ -19,7 +19,7 @@ import understudy
 from release_tables import columns, quick, table
 from understudy.cli import main
 from understudy.errors import FormatError
-from understudy.release import NOT_PRIVATE
+from understudy.manifest import NOT_PRIVATE
 from understudy.report import write_evaluation, write_report
 from understudy.request import Output
 

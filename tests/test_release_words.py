@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from release_tables import quick, table
 from understudy import Release
+from understudy.manifest.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
 from understudy.quantities import show_size
-from understudy.release.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
 from understudy.report import render_report
 
 CASES = [

@@ -10,11 +10,22 @@ import pytest
 import understudy
 from release_tables import quick, schema, table
 from understudy.errors import UserError
-from understudy.request import Output, Request
+from understudy.request import Output, Request, budget_of, options_of
+
+
+def asked_for(
+    epsilon: float | None = 1,
+    delta: float | None = None,
+    max_size: str | int = "80MB",
+    options: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Request:
+    """Read a request as ``synthesize`` does."""
+    return Request.of(schema(), budget_of(epsilon, delta, None), options=options_of(options or {}, max_size), **settings)
 
 
 def test_a_request_has_the_defaults_of_synthesize() -> None:
-    asked = Request.of(schema(), epsilon=1)
+    asked = Request.of(schema(), budget_of(1, None, None))
     assert (asked.budget.epsilon, asked.budget.delta) == (1, 1e-9)
     assert (asked.workload_name, asked.mechanism.name, asked.unit.value) == ("all-3way", "aim", "add_remove")
     assert (asked.rows, asked.confidence, asked.seed, asked.private) == (None, 0.95, None, True)
@@ -36,12 +47,12 @@ def test_a_request_has_the_defaults_of_synthesize() -> None:
 )
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
-        Request.of(schema(), **{"epsilon": 1, **wrong})
+        asked_for(**wrong)
 
 
 def test_a_run_goes_on_under_the_same_facts_alone() -> None:
     def facts(**settings: Any) -> dict[str, Any]:
-        return Request.of(schema(), **{"epsilon": 1, **settings}).facts
+        return asked_for(**settings).facts
 
     others: list[dict[str, Any]] = [
         {"epsilon": 2},
@@ -84,7 +95,7 @@ def test_a_report_that_fails_leaves_no_release(tmp_path: Path, monkeypatch: pyte
     def broken(*_: object) -> None:
         raise ValueError("no page")
 
-    monkeypatch.setattr("understudy.report.write_report", broken)
+    monkeypatch.setattr("understudy.release.release.render_report", broken)
     with pytest.raises(ValueError, match="no page"):
         quick(table(20)).save(tmp_path / "r")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -15,20 +16,20 @@ ABCD = Domain.of({"a": 2, "b": 3, "c": 4, "d": 5})
 
 def test_all_kway_lists_each_combination_once_with_weight_one() -> None:
     workload = Workload.all_kway(ABCD, 2)
-    assert workload.cliques == tuple(combinations("abcd", 2))
+    assert tuple(workload.cliques) == tuple(combinations("abcd", 2))
     assert set(workload.query_weights) == {1.0}
     assert workload.queries == 6
 
 
 def test_k_beyond_the_attributes_is_the_full_table() -> None:
-    assert Workload.all_kway(ABCD, 9).cliques == (("a", "b", "c", "d"),)
-    assert Workload.target(ABCD, "c", 9).cliques == (("a", "b", "c", "d"),)
-    assert Workload.all_kway(Domain.of({"a": 2}), 3).cliques == (("a",),)
+    assert list(Workload.all_kway(ABCD, 9).cliques) == [("a", "b", "c", "d")]
+    assert list(Workload.target(ABCD, "c", 9).cliques) == [("a", "b", "c", "d")]
+    assert list(Workload.all_kway(Domain.of({"a": 2}), 3).cliques) == [("a",)]
 
 
 def test_target_contains_its_attribute() -> None:
     workload = Workload.target(ABCD, "c")
-    assert workload.cliques == (("a", "b", "c"), ("a", "c", "d"), ("b", "c", "d"))
+    assert list(workload.cliques) == [("a", "b", "c"), ("a", "c", "d"), ("b", "c", "d")]
 
 
 def test_closure_is_every_non_empty_subset_smallest_first() -> None:
@@ -150,3 +151,43 @@ def test_a_list_of_names_is_a_query_of_weight_one() -> None:
 def test_what_is_no_list_of_queries_is_refused_in_words(queries: Any) -> None:
     with pytest.raises(WorkloadError, match=r"quer"):
         Workload.of(ABCD, queries)
+
+
+RULES = [
+    Workload.all_kway,
+    lambda d, k: Workload.target(d, "c", k),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=["all", "target"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_a_rule_is_the_list_that_it_stands_for(rule: Callable[[Domain, int], Workload], k: int) -> None:
+    domain = Domain.of({"a": 2, "b": 3, "c": 4, "d": 5, "e": 2})
+    ruled = rule(domain, k)
+    listed = Workload.of(domain, [(r, 1.0) for r in combinations("abcde", k) if rule is RULES[0] or "c" in r])
+    assert (tuple(ruled.cliques), tuple(ruled.closure)) == (listed.cliques, listed.closure)
+    assert (tuple(ruled.query_weights), ruled.queries) == (listed.query_weights, listed.queries)
+    assert (ruled.weights, ruled.importance, tuple(ruled.shares)) == (listed.weights, listed.importance, listed.shares)
+    assert (ruled.attributes, ruled.cells) == (listed.attributes, listed.cells)
+    for size in range(1, 6):
+        assert tuple(ruled.closure_of(size)) == tuple(listed.closure_of(size))
+    assert [ruled.closure[i] for i in range(len(ruled.closure))] == list(listed.closure)
+    assert (ruled.closure[-1], ruled.closure[:2]) == (listed.closure[-1], listed.closure[:2])
+    every = [r for size in range(6) for r in combinations("abcde", size)] + [("c", "a"), ("c", "c"), ("z",), "abc", 3]
+    assert [r in ruled.closure for r in every] == [r in listed.closure for r in every]
+
+
+def test_all_triples_of_five_hundred_columns_are_never_listed() -> None:
+    workload = Workload.all_kway(Domain.of({f"x{i}": 10 for i in range(500)}), 3)
+    assert workload.queries == len(workload.cliques) == 20_708_500
+    assert workload.cells == 500 * 10 + 124_750 * 100 + 20_708_500 * 1000
+    assert workload.weights["x3", "x7", "x499"] == 3 * 499 * 498 / 2
+    assert workload.closure[20_000_000] in workload.closure_of(3)
+    with pytest.raises(KeyError):
+        _ = workload.weights["x7", "x3"]
+
+
+def test_a_rule_and_a_list_are_told_apart_from_others() -> None:
+    told = [w.told for w in (Workload.all_kway(ABCD, 2), Workload.all_kway(ABCD, 3), Workload.target(ABCD, "a", 2))]
+    told += [Workload.of(ABCD, [["a"]]).told, Workload.of(ABCD, [(["a"], 2)]).told]
+    assert len({json.dumps(one) for one in told}) == len(told)

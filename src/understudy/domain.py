@@ -1,13 +1,17 @@
-"""Attributes and their sizes, cliques (sets of attributes), and structural zeros: combinations that cannot occur.
+"""Attributes and their sizes, cliques (sets of attributes) one by one and by a rule, and structural zeros: combinations that
+cannot occur.
 
 Public: a domain and its zeros are declared by a schema, never looked up in a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +72,20 @@ class Domain:
         """Return ``attributes`` in the domain's order, without repeats."""
         return tuple(self.attributes[i] for i in sorted({self.index(a) for a in attributes}))
 
+    def blocks(self, cliques: Iterable[Clique], cells: int) -> Iterator[list[Clique]]:
+        """Yield ``cliques`` in their order, some at a time: together at most so many cells, or one that has more."""
+        block: list[Clique] = []
+        held = 0
+        for clique in cliques:
+            more = self.cells(clique)
+            if block and held + more > cells:
+                yield block
+                block, held = [], 0
+            block.append(clique)
+            held += more
+        if block:
+            yield block
+
     def shape(self, attributes: Iterable[str]) -> tuple[int, ...]:
         """Return the sizes of ``attributes``, in the order given."""
         return tuple(self[a] for a in attributes)
@@ -80,6 +98,99 @@ class Domain:
         """Return the domain of ``attributes`` alone, in the order given."""
         names = tuple(attributes)
         return Domain(names, self.shape(names))
+
+
+@dataclass(frozen=True)
+class Combinations(Sequence[Clique]):
+    """Sets of a domain's attributes by a rule, worked out when asked for: 20 million triples are never listed.
+
+    ``layers`` has a size each, ascending, and an attribute that every set of this size has (None where any set will do).
+    They come in the order of the layers, then of the domain.
+    """
+
+    domain: Domain
+    layers: tuple[tuple[int, str | None], ...]
+
+    def __len__(self) -> int:
+        return sum(map(self._length, self.layers))
+
+    def __iter__(self) -> Iterator[Clique]:
+        for size, held in self.layers:
+            others = [a for a in self.domain if a != held]
+            for rest in combinations(others, size - (held is not None)):
+                yield self._joined(rest, held)
+
+    def __contains__(self, clique: object) -> bool:
+        if (
+            not isinstance(clique, tuple)
+            or not all(a in self.domain for a in clique)
+            or clique != self.domain.clique(clique)
+        ):
+            return False
+        return any(len(clique) == size and (held is None or held in clique) for size, held in self.layers)
+
+    @overload
+    def __getitem__(self, place: int) -> Clique: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Clique]: ...
+
+    def __getitem__(self, place: int | slice) -> Clique | Sequence[Clique]:
+        if isinstance(place, slice):
+            return tuple(self[i] for i in range(*place.indices(len(self))))
+        left = place + len(self) if place < 0 else place
+        for size, held in self.layers:
+            if 0 <= left < self._length((size, held)):
+                others = [a for a in self.domain if a != held]
+                return self._joined((others[i] for i in _nth(len(others), size - (held is not None), left)), held)
+            left -= self._length((size, held))
+        raise IndexError(place)
+
+    def of_size(self, size: int) -> Combinations:
+        """Return those of ``size`` attributes."""
+        return Combinations(self.domain, tuple(layer for layer in self.layers if layer[0] == size))
+
+    def holding(self, attribute: str) -> int:
+        """Return how many have ``attribute``."""
+        found = 0
+        for size, held in self.layers:
+            fixed = {held, attribute} - {None}
+            found += comb(len(self.domain) - len(fixed), size - len(fixed)) if size >= len(fixed) else 0
+        return found
+
+    @cached_property
+    def cells(self) -> int:
+        """The cells of all of them together, exactly."""
+        return sum(self._cells(size, held) for size, held in self.layers)
+
+    def _cells(self, size: int, held: str | None) -> int:
+        """Return the elementary symmetric polynomial of the sizes, which is the sum of their products."""
+        sums = [1] + [0] * size
+        for attribute in self.domain:
+            if attribute != held:
+                for k in range(size, 0, -1):
+                    sums[k] += sums[k - 1] * self.domain[attribute]
+        return sums[size] if held is None else sums[size - 1] * self.domain[held]
+
+    def _length(self, layer: tuple[int, str | None]) -> int:
+        fixed = layer[1] is not None
+        return comb(len(self.domain) - fixed, layer[0] - fixed)
+
+    def _joined(self, rest: Iterable[str], held: str | None) -> Clique:
+        return tuple(rest) if held is None else self.domain.clique((*rest, held))
+
+
+def _nth(n: int, size: int, place: int) -> list[int]:
+    """Return the combination of ``size`` numbers below ``n`` that comes at ``place``, in lexicographic order."""
+    found: list[int] = []
+    i = 0
+    for left in range(size, 0, -1):
+        while place >= (behind := comb(n - i - 1, left - 1)):
+            place -= behind
+            i += 1
+        found.append(i)
+        i += 1
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,41 +75,75 @@ def subsampling_error(workload: Workload, real: Sequence[Counts], rows: int) -> 
 def subsampling_fraction(workload: Workload, real: Sequence[Counts], error: float) -> Subsample:
     """Return how many rows, drawn from the real table, would have an expected workload error of at most
     ``error``.
-
-    The expected error falls with the number of rows (a running mean is a backward martingale), so bisection
-    finds it.
     """
     _checked(workload, real)
     if not error >= 0:
         raise WorkloadError(f"An error must be a number of at least 0, not {error}.")
-    expected = _SubsampleError(workload, real)
-    high = 1
-    while expected(high) > error:
-        high *= 2
-        if high > expected.most:
-            return Subsample(inf, inf)
-    low = high // 2  # too few rows (or none), unless high is 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if expected(middle) <= error else (middle, high)
-    return Subsample(float(high), high / expected.total)
+    return _SubsampleError(workload, real).fraction(error)
 
 
 class _SubsampleError:
-    """Expected error as a function of the sample's size. Cells of equal count err equally: keep one."""
+    """Expected error as a function of the sample's size. Cells of equal count err equally: keep one; empty ones do not."""
 
     def __init__(self, workload: Workload, real: Sequence[Counts]) -> None:
-        flat = [np.asarray(counts, dtype=np.int64).reshape(-1) for counts in real]
-        self.total = int(flat[0].sum())
+        self.total = int(real[0].sum())
         if self.total < 1:
             raise WorkloadError("A table without rows has no subsamples to compare with.")
-        weights = np.concatenate([np.full(len(f), s) for f, s in zip(flat, workload.shares, strict=True)])
-        self.counts, place = np.unique(np.concatenate(flat), return_inverse=True)
-        self.weights = np.bincount(place, weights=weights)
-        self.most = 2**61 // self.total
+        self.counts, self.weights = _distinct(real, workload.shares)
 
     def __call__(self, rows: int) -> float:
         return float(self.weights @ mean_deviation(rows, self.counts, self.total))
+
+    def fraction(self, error: float) -> Subsample:
+        """Return the smallest sample that errs by at most ``error``.
+
+        The expected error falls with the number of rows (a running mean is a backward martingale), so bisection finds it.
+        """
+        high = 1
+        while self(high) > error:
+            high *= 2
+            if high > 2**61 // self.total:
+                return Subsample(inf, inf)
+        low = high // 2  # too few rows (or none), unless high is 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self(middle) <= error else (middle, high)
+        return Subsample(float(high), high / self.total)
+
+
+class RunningErrors(_SubsampleError):
+    """The errors of a workload, added up some marginals at a time."""
+
+    def __init__(self, rows: int) -> None:
+        self.total, self.l1, self.l2, self.worst = rows, 0.0, 0.0, 0.0
+        self.counts, self.weights = np.zeros(0, np.int64), np.zeros(0)
+
+    def add(self, shares: Sequence[float], costs: Sequence[float], real: Sequence[Counts], made: Sequence[Counts]) -> None:
+        """Count in some marginals: what a unit of error of each adds to the workload's, its weight, its counts."""
+        rows = max(self.total, 1)
+        for share, cost, ours, theirs in zip(shares, costs, real, made, strict=True):
+            gap = np.abs(ours - theirs)
+            self.l1 += share * float(gap.sum()) / rows
+            self.l2 += share * float(np.sqrt(np.square(gap).sum())) / rows
+            self.worst = max(self.worst, cost * float(gap.max()) / rows)
+        counts, weights = _distinct(real, shares)
+        self.counts, place = np.unique(np.concatenate([self.counts, counts]), return_inverse=True)
+        both = np.concatenate([self.weights, weights])
+        self.weights = np.bincount(place, weights=both, minlength=len(self.counts)).astype(np.float64)
+
+    @property
+    def subsample(self) -> Subsample | None:
+        """How many of the real rows would do as well as ``l1``; None for a table without rows."""
+        return self.fraction(self.l1) if self.total else None
+
+
+def _distinct(real: Sequence[Counts], shares: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the different counts above 0 in the cells of ``real``, and for each the sum of its cells' shares."""
+    flat = [np.zeros(0, np.int64), *(np.asarray(counts, dtype=np.int64).reshape(-1) for counts in real)]
+    full = [counts[counts > 0] for counts in flat]
+    weights = np.concatenate([np.full(len(f), s) for f, s in zip(full, [0.0, *shares], strict=True)])
+    counts, place = np.unique(np.concatenate(full), return_inverse=True)
+    return counts, np.bincount(place, weights=weights, minlength=len(counts)).astype(np.float64)
 
 
 def mean_deviation(rows: int, counts: NDArray[np.int64], total: int) -> NDArray[np.float64]:

@@ -1,8 +1,9 @@
 """Before any data is touched: what a budget buys for a schema and a number of rows. Public: no table is opened.
 
-Two kinds of figures, kept apart. Arithmetic: noise levels and their share of the rows follow from the settings.
-Rehearsal: the mechanism runs on a made-up table of the same schema, with columns that depend on each other; its time and
-its size are typical, its error is the made-up table's own.
+Three kinds of figures, kept apart. Arithmetic: noise levels and their share of the rows follow from the settings. Forecast:
+time and memory, from a model of what a run costs. Rehearsal, where it takes seconds or is asked for: the mechanism runs on a
+made-up table of the same schema, with columns that depend on each other; its time and its size are typical, its error is the
+made-up table's own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import UserError
 from understudy.mechanism import AimConfig
-from understudy.mechanism.memory import peak_memory
+from understudy.mechanism.forecast import seconds, typical_tree
+from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.mechanism.schedule import first_budget
 from understudy.metrics import workload_error
 from understudy.model import tree_size
@@ -27,13 +29,15 @@ from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import Queries, Request
+from understudy.request import Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.synthesize import synthesize
 
 MOST_REHEARSED = 200_000
 """Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""
+REHEARSED = 8.0
+"""Seconds that a rehearsal may be expected to take, unless one is asked for."""
 CLASSES = 6
 STAND_IN_SEED = 7
 
@@ -77,9 +81,15 @@ class Plan:
     max_size: int
     least_size: int
     memory: int
-    """Bytes that a run may take at its peak."""
+    """Bytes that the whole process may take at its peak, if the model grows to its limit."""
+    typical_memory: int
+    """Bytes that it takes at the peak as a rule: most models stay far below their limit."""
+    seconds: float
+    """About how long a run takes on this kind of machine, from a model of its cost; a third or three times that may come."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
+    rows_per_person: int | None = None
+    """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -96,18 +106,22 @@ def plan(
     workload: Queries = "all-3way",
     unit: str | Unit = "add-remove",
     max_size: str | int = "80MB",
-    rehearse: bool = True,
-    time_limit: str | float | None = "60s",
+    memory: str | int | None = None,
+    rehearse: bool | None = None,
+    time_limit: str | float | None = "10s",
     progress: Choice = False,
 ) -> Plan:
-    """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone."""
+    """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone.
+
+    It takes seconds: a rehearsal on a made-up table is made where it takes no longer than that, unless ``rehearse`` says.
+    """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
-    asked = Request.of(
-        schema, epsilon=epsilon, delta=delta, rho=rho, workload=workload, unit=unit, max_size=max_size, time_limit=time_limit
-    )
+    budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
+    asked = Request.of(schema, budget, workload, options=options, unit=unit, memory=memory)
     found = _arithmetic(asked, rows)
-    return replace(found, rehearsal=_rehearse(asked, rows, progress)) if rehearse else found
+    wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
+    return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
 
 
 def _arithmetic(asked: Request, rows: int) -> Plan:
@@ -116,6 +130,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     assert isinstance(config, AimConfig)  # plans are for AIM
     most_rounds = config.rounds_for(len(schema.domain))
     sigma = sigma_for(first_budget((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
+    single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
+    tree = typical_tree(schema.domain, rows, single, config.max_size)
     return Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),
@@ -125,12 +141,15 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         marginals=len(queries.closure),
         most_rounds=most_rounds,
         sigma_first=sigma,
-        sigma_single=sigma_for(budget.rho, asked.unit),
+        sigma_single=single,
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
-        memory=peak_memory(schema.domain, asked.mechanism.expects(queries), config.max_size),
+        memory=PROCESS + peak_memory(queries, counted, config.max_size, rows),
+        typical_memory=PROCESS + peak_memory(queries, counted, tree, rows),
+        seconds=seconds(queries, rows, single, tree, most_rounds),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
+        rows_per_person=None if schema.person is None else schema.person.rows,
     )
 
 
@@ -142,16 +161,17 @@ def _noise_share(sigma: float, codes: int, rows: int) -> float:
 def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same.
 
+    Nobody in the made-up table has several rows; the budget shrinks instead, to the noise that several rows a person need.
     Beyond the largest budget that is accepted there is no noise left to speak of, so that one is taken.
     """
     schema, workload = asked.schema, asked.workload
     codes = stand_in(schema, min(rows, MOST_REHEARSED), np.random.default_rng(STAND_IN_SEED))
     if not len(codes):  # every row that came up was an impossible one
         return None
-    rho = min(asked.budget.rho * Fraction(rows, len(codes)) ** 2, Fraction(RHOS[1]))
-    declared = _reviewed(schema) if schema.draft else schema
+    rho = min(asked.budget.rho * Fraction(rows, len(codes) * asked.unit.rows) ** 2, Fraction(RHOS[1]))
     began = monotonic()
-    release = synthesize(codes, declared, rho=rho, workload=workload, unit=asked.unit, progress=progress, **asked.options)
+    unit = asked.unit.kind
+    release = synthesize(codes, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
     seconds = monotonic() - began
     real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
     error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
@@ -159,10 +179,11 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
 
 
-def _reviewed(schema: Schema) -> Schema:
-    """Return the schema without its mark as a draft: a made-up table has nothing to disclose."""
+def _plain(schema: Schema) -> Schema:
+    """Return the schema without its mark as a draft, and without persons: a made-up table has nothing to disclose."""
     table = schema.table.model_copy(update={"draft": False})
-    return Schema(schema.columns, schema.zeros, schema.declaration.model_copy(update={"table": table}), schema.source)
+    declared = schema.declaration.model_copy(update={"table": table, "person": None, "rows_per_person": None})
+    return Schema(schema.columns, schema.zeros, declared, schema.source)
 
 
 def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.int32]:

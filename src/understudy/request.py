@@ -20,6 +20,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
+from understudy.mechanism.memory import capacity_within, peak_memory
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.quantities import parse_size, parse_time
@@ -66,6 +67,8 @@ class Request:
     options: Mapping[str, Any]
     """The mechanism's options that were given, which the release shows."""
     rows: int | None
+    memory: int | None
+    """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
 
@@ -73,34 +76,36 @@ class Request:
     def of(
         cls,
         schema: Schema | str | Path,
-        *,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        rho: float | Fraction | None = None,
+        budget: Budget,
         workload: Queries = "all-3way",
-        rows: int | None = None,
         mechanism: str = "aim",
+        options: Mapping[str, Any] | None = None,
+        *,
         unit: UnitName | Unit | str = "add-remove",
-        max_size: str | int = "80MB",
-        time_limit: str | float | None = None,
+        rows: int | None = None,
+        memory: str | int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
-        options: Mapping[str, Any] | None = None,
     ) -> Request:
-        """Read what was given; the defaults are those of ``synthesize``."""
-        declared = schema_of(schema)
-        budget = budget_of(epsilon, delta, rho)
+        """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
+        declared, taken = schema_of(schema), options_of({}) if options is None else options
         queries, name = workload_of(workload, declared)
-        limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
-        taken = {**(options or {}), "max_size": parse_size(max_size), **limit}
+        wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
+        if room is not None:
+            taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        wanted, sure = _rows(rows), _confidence(confidence)
-        return cls(declared, budget, queries, name, unit_of(unit), how, taken, wanted, sure, _seed(seed))
+        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
 
     @property
     def private(self) -> bool:
         """Whether the promise will hold: a seeded run promises nothing."""
         return self.seed is None
+
+    @property
+    def peak(self) -> int:
+        """Bytes that the run may add to its process at the peak, if the model grows to its limit."""
+        counted = self.mechanism.expects(self.workload)
+        return peak_memory(self.workload, counted, self.mechanism.max_size, self.rows)
 
     @property
     def settings(self) -> Settings:
@@ -117,7 +122,7 @@ class Request:
             "unit": self.unit.value,
             "budget": _promise(self.budget),
             "schema": _digest(declared),
-            "workload": f"{self.workload_name} {_digest([queries.cliques, queries.query_weights])}",
+            "workload": f"{self.workload_name} {_digest(queries.told)}",
             "mechanism": self.mechanism.name,
             "rows": self.rows,
             "confidence": self.confidence,
@@ -149,20 +154,40 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     return Workload.parse(text, schema.domain), "custom" if Path(text).is_file() else text
 
 
-def unit_of(unit: UnitName | Unit | str) -> Unit:
-    """Return the unit of privacy called ``add-remove`` or ``replace``."""
-    if isinstance(unit, Unit):
-        if unit.rows != 1:
-            raise UserError(
-                f"A unit of {unit.rows} rows a person is not offered yet: nothing would hold a person to so many."
-            )
-        return unit
+def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:
+    """Return the unit of privacy called ``add-remove`` or ``replace``: of a row, or of a person as the schema declares."""
+    person = schema.person
     names = {"add-remove": Unit.ADD_REMOVE, "replace": Unit.REPLACE}
+    if person is not None:
+        names = {name: Unit(one.kind, person.rows, person.column) for name, one in names.items()}
+    if isinstance(unit, Unit) and unit in (*names.values(), Unit(unit.kind)):
+        return names[unit.kind]
+    if isinstance(unit, Unit):
+        raise UserError(
+            f"A unit of {unit.rows} rows a person needs person and rows_per_person in the schema, which hold a person to "
+            "so many: declare them there."
+        )
     try:
         return names[unit.replace("_", "-")]
     except (KeyError, AttributeError):
         hint = did_you_mean(str(unit), names)
         raise UserError(f'The unit of privacy is add-remove or replace, not "{unit}".{hint}') from None
+
+
+def options_of(
+    options: Mapping[str, Any], max_size: str | int = "80MB", time_limit: str | float | None = None
+) -> dict[str, Any]:
+    """Return the options of a mechanism, with those that have names of their own in ``synthesize``."""
+    limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
+    return {**options, "max_size": parse_size(max_size), **limit}
+
+
+def _within(
+    memory: int, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
+) -> Mapping[str, Any]:
+    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are."""
+    most = capacity_within(memory, workload, how.expects(workload), rows)
+    return {**options, "max_size": most} if 0 < most < how.max_size else options
 
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:

@@ -16,15 +16,25 @@ import numpy as np
 
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
+from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
-from understudy.mechanism.memory import peak_memory, require_memory
+from understudy.mechanism.memory import require_memory, rows_within
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
 from understudy.release.frames import Convert, converter_for
-from understudy.release.manifest import LedgerReference
 from understudy.release.storage import refuse_existing, require_room
-from understudy.request import Output, Queries, Request, UnitName, output_of, place_of, schema_of
+from understudy.request import (
+    Output,
+    Queries,
+    Request,
+    UnitName,
+    budget_of,
+    options_of,
+    output_of,
+    place_of,
+    schema_of,
+)
 from understudy.schema import Schema, require_reviewed
 from understudy.source import unopened
 
@@ -42,6 +52,7 @@ def synthesize(
     unit: UnitName | Unit = "add-remove",
     max_size: str | int = "80MB",
     time_limit: str | float | None = None,
+    memory: str | int | None = None,
     confidence: float = 0.95,
     out: str | Path | Output | None = None,
     ledger: str | Path | Ledger | None = None,
@@ -61,48 +72,60 @@ def synthesize(
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never
     derived from the table.
 
-    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million, unless given; never the
-    table's own number.
+    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into memory,
+    unless given; never the table's own number.
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.
     Whatever exception ends a run, its ``spent`` says what was spent by then.
 
+    ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
+    is refused before it spends anything; where it is given, the model grows no larger than fits.
+
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        declared = schema_of(schema)
-        require_reviewed(declared)
         asked = Request.of(
-            declared,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            workload=workload,
-            rows=rows,
-            mechanism=mechanism,
+            _reviewed(schema),
+            budget_of(epsilon, delta, rho),
+            workload,
+            mechanism,
+            options_of(options, max_size, time_limit),
             unit=unit,
-            max_size=max_size,
-            time_limit=time_limit,
+            rows=rows,
+            memory=memory,
             confidence=confidence,
             seed=seed,
-            options=options,
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
-        if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
-            return saved
-        _require_room(asked, target)
-        convert = converter_for(data, declared)
-        door = _opened(run, data, asked, place, resume=resume)
-        del data  # nothing below can reach the rows but through the door
-        with shown(progress) as tell:
-            outcome = asked.mechanism.run(door, asked.workload, zeros=declared.zeros, on_event=tell)
-            del door  # with the table and its counts
-            release = _made(run, outcome, asked, place, convert)
-        if target is not None:
-            release.save(target.folder, format=target.format, report=target.report, overwrite=target.overwrite)
+        return _run(run, data, asked, place, target, resume=resume, progress=progress)
+
+
+def _reviewed(schema: Schema | str | Path) -> Schema:
+    """Return the schema, unless it is a draft."""
+    found = schema_of(schema)
+    require_reviewed(found)
+    return found
+
+
+def _run(
+    run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
+) -> Release:
+    """Run the mechanism behind the door; make the release, and save it where it should go."""
+    if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
+        return saved
+    _require_room(asked, target)
+    convert = converter_for(data, asked.schema)
+    door = _opened(run, data, asked, place, resume=resume)
+    del data  # nothing below can reach the rows but through the door
+    with shown(progress, limit=asked.options.get("time_limit")) as tell:
+        outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell)
+        del door  # with the table and its counts
+        release = _made(run, outcome, asked, place, convert)
+    if target is not None:
+        release.save(target.folder, format=target.format, report=target.report, overwrite=target.overwrite)
     return release
 
 
@@ -121,7 +144,8 @@ def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
     counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
-    settings = replace(asked.settings, run=run.run, ledger=counted)
+    most = rows_within(len(asked.schema.columns), asked.memory)
+    settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most)
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 
 
@@ -130,8 +154,7 @@ def _require_room(asked: Request, target: Output | None) -> None:
     if target is not None:
         refuse_existing(target.folder, target.overwrite)
         require_room(target.folder, (asked.rows or 0) * len(asked.schema.columns))
-    expected, max_size = asked.mechanism.expects(asked.workload), asked.mechanism.max_size
-    require_memory(peak_memory(asked.schema.domain, expected, max_size, asked.rows))
+    require_memory(asked.peak, asked.memory)
 
 
 def _saved_already(place: Place, facts: Mapping[str, Any], target: Output) -> Release | None:

@@ -9,21 +9,26 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb, fsum, inf, isfinite
 from pathlib import Path
-from typing import cast
+from typing import cast, overload
 
 import numpy as np
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Combinations, Domain
 from understudy.errors import WorkloadError, did_you_mean
 
-MAX_QUERIES = 2_000_000
-"""More marginals than this are refused: it is a slip of k, and would not fit in memory."""
+MAX_QUERIES = 10**9
+"""More marginals than this are refused: it is a slip of k."""
+MAX_DRAWN_FROM = 2_000_000
+"""A skewed workload lists what it is drawn from, and that must fit in memory."""
+
+MOST_REMEMBERED = 100_000
+"""So many weights are worked out only once."""
 
 Query = tuple[Iterable[str], float] | Sequence[str]
 """The attributes of a marginal, and its weight if it is not 1."""
@@ -39,11 +44,13 @@ class Workload:
     weights of zero included. Listing a query twice is listing it once at twice the weight for every mechanism
     and bound; it differs only in k, the number that an error is averaged over, because the definition says
     so.
+
+    A named workload is a rule: its marginals are worked out when they are asked for, and never listed.
     """
 
     domain: Domain
-    cliques: tuple[Clique, ...]
-    query_weights: tuple[float, ...]
+    cliques: Sequence[Clique]
+    query_weights: Sequence[float]
     queries: int
 
     @classmethod
@@ -70,18 +77,19 @@ class Workload:
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:
         """Make the workload of all k-way marginals; with fewer than k attributes, of the full table."""
-        size = _degree(k, len(domain))
-        _refuse_too_many(comb(len(domain), size))
-        return cls.of(domain, [(clique, 1.0) for clique in combinations(domain.attributes, size)])
+        return cls._ruled(domain, _degree(k, len(domain)), None)
 
     @classmethod
     def target(cls, domain: Domain, attribute: str, k: int = 3) -> Workload:
         """Make the workload of all k-way marginals that contain ``attribute``."""
         domain.index(attribute)
-        size = _degree(k, len(domain))
-        _refuse_too_many(comb(len(domain) - 1, size - 1))
-        others = [a for a in domain if a != attribute]
-        return cls.of(domain, [((attribute, *rest), 1.0) for rest in combinations(others, size - 1)])
+        return cls._ruled(domain, _degree(k, len(domain)), attribute)
+
+    @classmethod
+    def _ruled(cls, domain: Domain, size: int, held: str | None) -> Workload:
+        _refuse_too_many(comb(len(domain) - (held is not None), size - (held is not None)), MAX_QUERIES)
+        cliques = Combinations(domain, ((size, held),))
+        return cls(domain, cliques, Same(1.0, len(cliques)), len(cliques))
 
     @classmethod
     def skewed(cls, domain: Domain, seed: int = 0, n: int = 256, k: int = 3) -> Workload:
@@ -94,7 +102,7 @@ class Workload:
         if n < 1:
             raise WorkloadError(f"A skewed workload needs at least one query, not {n}.")
         size = _degree(k, len(domain))
-        _refuse_too_many(comb(len(domain), size))
+        _refuse_too_many(comb(len(domain), size), MAX_DRAWN_FROM)
         rng = np.random.default_rng(seed)
         popularity = rng.exponential(size=len(domain)) ** 2
         groups = np.array(list(combinations(range(len(domain)), size)))
@@ -130,19 +138,31 @@ class Workload:
         return cls.of(domain, [_query(entry) for entry in _queries(data)])
 
     @cached_property
-    def closure(self) -> tuple[Clique, ...]:
+    def closure(self) -> Sequence[Clique]:
         """W_+ of the paper: every non-empty subset of a query, smallest first, then in the domain's order."""
+        if isinstance(self.cliques, Combinations):
+            ((size, held),) = self.cliques.layers
+            return Combinations(self.domain, (*((k, None) for k in range(1, size)), (size, held)))
         position = {attribute: i for i, attribute in enumerate(self.domain)}
         subsets = {
             subset for clique in self.cliques for size in range(1, len(clique) + 1) for subset in combinations(clique, size)
         }
         return tuple(sorted(subsets, key=lambda r: (len(r), [position[a] for a in r])))
 
+    def closure_of(self, size: int) -> Sequence[Clique]:
+        """Return the marginals of W_+ that have ``size`` attributes."""
+        found = self.closure
+        return found.of_size(size) if isinstance(found, Combinations) else tuple(r for r in found if len(r) == size)
+
+    @cached_property
+    def cells(self) -> int:
+        """The cells of all of W_+ together."""
+        return self.closure.cells if isinstance(self.closure, Combinations) else sum(map(self.domain.cells, self.closure))
+
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that some query names, in the domain's order."""
-        named = {a for clique in self.cliques for a in clique}
-        return tuple(a for a in self.domain if a in named)
+        return tuple(a for (a,) in self.closure_of(1))
 
     @cached_property
     def weights(self) -> Mapping[Clique, float]:
@@ -150,6 +170,9 @@ class Workload:
 
         The sum over queries may be taken attribute by attribute: w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s.
         """
+        if isinstance(self.cliques, Combinations):
+            held = {a: float(self.cliques.holding(a)) for a in self.attributes}
+            return Ruled(self.closure, lambda r: _sum([held[a] for a in r]))
         found: dict[str, list[float]] = {a: [] for a in self.attributes}
         for clique, cost in zip(self.cliques, self.query_weights, strict=True):
             for attribute in clique:
@@ -160,6 +183,8 @@ class Workload:
     @cached_property
     def importance(self) -> Mapping[Clique, float]:
         """For each r of the closure, the largest c_s of a query that r is part of: how much a table should care for it."""
+        if isinstance(self.cliques, Combinations):
+            return Ruled(self.closure, lambda r: 1.0)
         found: dict[Clique, float] = {}
         for clique, cost in zip(self.cliques, self.query_weights, strict=True):
             for size in range(1, len(clique) + 1):
@@ -168,13 +193,71 @@ class Workload:
         return {r: found[r] for r in self.closure}
 
     @property
-    def shares(self) -> tuple[float, ...]:
+    def shares(self) -> Sequence[float]:
         """c_i / k for each clique: what a unit of its error adds to the workload error."""
+        if isinstance(self.query_weights, Same):
+            return Same(self.query_weights.value / self.queries, len(self.query_weights))
         return tuple(c / self.queries for c in self.query_weights)
+
+    @property
+    def told(self) -> list[object]:
+        """All that makes it this workload and no other, as plain data: its rule, or the list of its queries."""
+        if isinstance(self.cliques, Combinations):
+            return ["rule", self.domain.attributes, self.cliques.layers]
+        return [self.cliques, self.query_weights]
 
     def describe(self) -> list[dict[str, object]]:
         """Return the queries as plain data, in the form that ``load`` reads."""
         return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.query_weights, strict=True)]
+
+
+@dataclass(frozen=True)
+class Same(Sequence[float]):
+    """One number, many times."""
+
+    value: float
+    times: int
+
+    def __len__(self) -> int:
+        return self.times
+
+    @overload
+    def __getitem__(self, place: int) -> float: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[float]: ...
+
+    def __getitem__(self, place: int | slice) -> float | Sequence[float]:
+        found = range(self.times)[place]
+        return Same(self.value, len(found)) if isinstance(found, range) else self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Ruled(Mapping[Clique, float]):
+    """A number for each of ``cliques``, worked out when it is first asked for."""
+
+    cliques: Sequence[Clique]
+    rule: Callable[[Clique], float]
+    _known: dict[Clique, float] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.cliques)
+
+    def __iter__(self) -> Iterator[Clique]:
+        return iter(self.cliques)
+
+    def __getitem__(self, clique: Clique) -> float:
+        known = self._known.get(clique)
+        if known is None:
+            if clique not in self:
+                raise KeyError(clique)
+            known = self.rule(clique)
+            if len(self._known) < MOST_REMEMBERED:
+                self._known[clique] = known
+        return known
+
+    def __contains__(self, clique: object) -> bool:
+        return clique in self.cliques
 
 
 def _pair(query: Query) -> tuple[Iterable[str], object]:
@@ -225,11 +308,10 @@ def _degree(k: object, attributes: int) -> int:
     return min(k, attributes)
 
 
-def _refuse_too_many(queries: int) -> None:
-    if queries > MAX_QUERIES:
+def _refuse_too_many(queries: int, most: int) -> None:
+    if queries > most:
         raise WorkloadError(
-            f"The workload would have {queries:,} queries, more than {MAX_QUERIES:,}: "
-            "choose a smaller k, a target, or a list."
+            f"The workload would have {queries:,} queries, more than {most:,}: choose a smaller k, a target, or a list."
         )
 
 

@@ -19,7 +19,7 @@ PROMISES: dict[int, str] = {
     14: "The exact number of rows never leaves.",
     15: "Logs, events, errors, files, their names and sizes carry nothing private.",
     16: "Where a person may have many rows, their contribution is limited, and not only assumed to be.",
-    17: "What a neighbour is, is explicit: one record added or removed, or one replaced.",
+    17: "What a neighbour is, is explicit: one record, or one person, added or removed, or replaced.",
     18: "Only the secure generator draws noise that may be released.",
     19: "Forked processes and threads never share noise.",
     20: "An end-to-end audit on worst-case neighbours finds no more than is claimed, and nearly as much.",
@@ -41,7 +41,5 @@ PROMISES: dict[int, str] = {
     37: "A bound on an error holds with the probability that it states, whatever the run chose to measure.",
 }
 
-NOT_MADE: dict[int, str] = {
-    16: "not promised yet: the unit of privacy is one row, and docs/threat-model.md says so",
-}
+NOT_MADE: dict[int, str] = {}
 """Promises that no test holds because the product does not make them."""

@@ -196,5 +196,5 @@ def _one_line(value: Any) -> Any:
     return value.replace("\n", " ") if isinstance(value, str) else value
 
 
-def opened(data: Any) -> Source:
-    return data if isinstance(data, PartitionedSource) else open_source(data, schema())
+def opened(data: Any, declared: Schema | None = None) -> Source:
+    return data if isinstance(data, PartitionedSource) else open_source(data, declared or schema())

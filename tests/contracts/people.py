@@ -51,6 +51,7 @@ nullable = true
 TYPES = pa.schema(
     [
         ("note", pa.string()),
+        ("patient", pa.string()),
         ("joined", pa.date32()),
         (HEIGHT, pa.float64()),
         ("seen", pa.bool_()),
@@ -58,7 +59,7 @@ TYPES = pa.schema(
         ("age", pa.int64()),
     ]
 )
-"""The tables have one column more than the schema, and another order."""
+"""The tables have two columns more than the schema, and another order."""
 
 
 def schema() -> Schema:
@@ -73,6 +74,7 @@ def person(city: str | None, age: int | None, height: float | None, seen: bool |
         "seen": seen,
         "joined": joined,
         "note": "ignored, please",
+        "patient": None,
     }
 
 

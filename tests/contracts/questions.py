@@ -21,13 +21,14 @@ from understudy.privacy import (
     DistancesTo,
     Door,
     Filter,
+    Groups,
+    Inquiry,
     Linear,
     Marginal,
     Matrix,
     NoJournal,
     PrefixSums,
     Question,
-    Request,
     Unit,
 )
 from understudy.privacy.noise import INT64, Counts
@@ -58,6 +59,7 @@ EXAMPLES: dict[str, Question[Any]] = {
     "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),
     "prefix sums": Linear(("age",), PrefixSums((4,)), 3.0),
+    "groups": Linear(("age", "town"), Groups([[0, 0, 1, 1], [0, 1, 0]]), 3.0),
     "prefix sums of two": Linear(("sex", "town"), PrefixSums((2, 3)), 3.0, "laplace"),
     "median": Median("age", 0.5),
 }
@@ -140,11 +142,11 @@ class Kept(NoJournal):
     def __init__(self) -> None:
         self.kept: dict[str, Counts] = {}
 
-    def recall(self, request: Request) -> Counts | None:
+    def recall(self, request: Inquiry) -> Counts | None:
         found = self.kept.get(request.fingerprint)
         return None if found is None else found.copy()
 
-    def commit(self, request: Request, outcome: Counts) -> None:
+    def commit(self, request: Inquiry, outcome: Counts) -> None:
         json.dumps(request.terms)
         self.kept[request.fingerprint] = outcome.copy()
 
@@ -164,7 +166,7 @@ def it_resumes_from_its_record(question: Question[Any]) -> None:
         with pytest.raises(FormatError, match="does not fit"):
             again.ask(question)
     assert (
-        len({Request(question.cost(u), question.purpose, {**question.terms(u), "unit": u.value}).fingerprint for u in UNITS})
+        len({Inquiry(question.cost(u), question.purpose, {**question.terms(u), "unit": u.value}).fingerprint for u in UNITS})
         == 4
     )
 

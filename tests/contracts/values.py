@@ -47,7 +47,16 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
     "real": (REAL, [0.7, 0.1, 0.30000000000000004, 0.5]),
     "single precision": (REAL, [np.float32(0.7), np.float32(0.1), np.float32(0.5)]),
     "decimals": ('kind = "real"\nmin = 0\nmax = 1\ndecimals = 2\nnullable = true', [Decimal("0.70"), Decimal("0.29")]),
+    "codes with nulls": ('kind = "categorical"\nvalues = [1, 2]\nnulls = [-9, "N"]\nnullable = true', [1, 2, -9, 1]),
+    "prefixes": ('kind = "categorical"\nprefix = 1\nvalues = ["a", "b"]\nother = "o"', ["abc", "b", "a", "xa"]),
+    "integer with nulls": (
+        'kind = "integer"\nmin = 0\nmax = 90\nstep = 10\nnulls = [-9, "N"]\nnullable = true',
+        [10, -9, 90, 44],
+    ),
+    "clock": ('kind = "time"\nnullable = true', ["05:17", "23:59", "24:00", "NA"]),
+    "clock of digits": ('kind = "time"\nformat = "%H%M"\ntype = "int64"\nnulls = [9999]\nnullable = true', [517, 5, 9999]),
     "date": (f'kind = "date"\n{MONTHS}', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
+    "date with nulls": (f'kind = "date"\n{MONTHS}\nnulls = ["9999-12-31"]', [dt.date(2020, 5, 6), dt.date(9999, 12, 31)]),
     "spelled date": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', ["05/06/2020", "01/02/2021", "?", ""]),
     "dates under a format": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
     "datetime": (

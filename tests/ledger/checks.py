@@ -15,7 +15,7 @@ from understudy.errors import BudgetExceeded, FormatError, LedgerError
 from understudy.ledger import Ledger
 from understudy.ledger import ledger as ledger_module
 from understudy.mechanism import Event, Measured, Selected
-from understudy.privacy import Budget, Door, Request, SecureNoise
+from understudy.privacy import Budget, Door, Inquiry, SecureNoise
 
 from .small import BUDGET, FACTS, WORKLOAD, Stop, Watched, fresh, play, stopped, stopping_after
 
@@ -129,7 +129,7 @@ def only_the_last_to_resume_goes_on(folder: Path) -> None:
     with suppress(Stop):
         play(log, stopping_after(4))
     one, two = ledger.resume("people", FACTS), ledger.resume("people", FACTS)
-    request = Request(Fraction(1, 1000), "measure (a)", {"measure": "a"})
+    request = Inquiry(Fraction(1, 1000), "measure (a)", {"measure": "a"})
     for loser in (log, one):
         with pytest.raises(LedgerError, match="Another process"):
             loser.commit(request, np.zeros(3, np.int64))

@@ -17,7 +17,7 @@ from understudy.errors import UserError
 from understudy.ledger import Dataset, Ledger, RunJournal, checking
 from understudy.ledger import ledger as ledger_module
 from understudy.ledger.store import Book
-from understudy.privacy import Door, Request
+from understudy.privacy import Door, Inquiry
 from understudy.privacy.noise import Counts
 
 from . import checks
@@ -33,7 +33,7 @@ def debit_after_read(patch: pytest.MonkeyPatch) -> None:
             self._charged = self._before = Fraction(0)
             self._pending, self._place, self._past, self._table = [], 0, (), None
 
-        def commit(self, request: Request, outcome: Counts) -> None:
+        def commit(self, request: Inquiry, outcome: Counts) -> None:
             if self._begin is not None:
                 self.__dict__.update({**self._begin().__dict__, "_begin": None})
             commit(self, request, outcome)
@@ -64,7 +64,7 @@ def answers_leave_first(patch: pytest.MonkeyPatch) -> None:
     """An answer is written down when the next one comes."""
     commit, waiting = RunJournal.commit, []
 
-    def later(self: RunJournal, request: Request, outcome: Counts) -> None:
+    def later(self: RunJournal, request: Inquiry, outcome: Counts) -> None:
         for earlier in waiting:
             commit(self, *earlier)
         waiting[:] = [(request, outcome)]
@@ -87,7 +87,7 @@ def resume_forgets(patch: pytest.MonkeyPatch) -> None:
 def recalled_for_free(patch: pytest.MonkeyPatch) -> None:
     """A resumed run does not count what it was answered before, and goes on as if its budget were whole."""
 
-    def free(self: Door, question: object, request: Request) -> Counts | None:
+    def free(self: Door, question: object, request: Inquiry) -> Counts | None:
         return self._journal.recall(request)
 
     patch.setattr(Door, "_recalled", free)
@@ -97,7 +97,7 @@ def charges_skipped_on_resume(patch: pytest.MonkeyPatch) -> None:
     """A resumed run writes no charges for the answers that it draws."""
     commit = RunJournal.commit
 
-    def skipping(self: RunJournal, request: Request, outcome: Counts) -> None:
+    def skipping(self: RunJournal, request: Inquiry, outcome: Counts) -> None:
         if not self._past:
             commit(self, request, outcome)
 
@@ -127,7 +127,7 @@ def writes_may_fail(patch: pytest.MonkeyPatch) -> None:
     """A ledger that cannot be written does not end the run."""
     commit, note = RunJournal.commit, RunJournal.note
 
-    def lenient(self: RunJournal, request: Request, outcome: Counts) -> None:
+    def lenient(self: RunJournal, request: Inquiry, outcome: Counts) -> None:
         with suppress(UserError):
             commit(self, request, outcome)
 

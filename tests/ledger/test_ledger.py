@@ -22,7 +22,7 @@ from understudy.ledger.store import reading
 from understudy.mechanism import MECHANISMS, aim
 from understudy.mechanism.snapshot import packed, unpacked
 from understudy.model import Model
-from understudy.privacy import Budget, Request
+from understudy.privacy import Budget, Inquiry
 from understudy.privacy.amounts import amount_text, parse_amount
 
 from .small import BUDGET, FACTS, SCHEMA, Stop, fresh, play, stopped, stopping_after
@@ -73,7 +73,7 @@ def test_the_cap_holds_on_every_path(tmp_path_factory: pytest.TempPathFactory, r
             continue
         log = ledger.begin("people", Budget.of(rho=budget), {})
         if spent:
-            log.commit(Request(spent, "measure (a)", {}), np.zeros(1, np.int64))
+            log.commit(Inquiry(spent, "measure (a)", {}), np.zeros(1, np.int64))
         if ending != "kill":
             log.finish() if ending == "finish" else log.stop(spent)
         counted += budget if ending == "kill" else spent
@@ -228,7 +228,7 @@ def test_models_that_nobody_needs_are_dropped_and_a_finished_run_keeps_no_answer
 def test_a_run_cannot_put_more_on_record_than_it_reserved(tmp_path: Path) -> None:
     log = fresh(tmp_path).begin("people", BUDGET, FACTS)
     with pytest.raises(InternalError, match="more than it has reserved"):
-        log.commit(Request(Fraction(2), "measure (a)", {}), np.zeros(3, np.int64))
+        log.commit(Inquiry(Fraction(2), "measure (a)", {}), np.zeros(3, np.int64))
 
 
 def test_a_full_disk_stops_the_run_with_nothing_unrecorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
-from understudy.privacy import UNITS, Choice, Door, Marginal, Unit
+from understudy.privacy import UNITS, Choice, Door, Linear, Marginal, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -123,7 +123,7 @@ def test_mwem_is_the_papers(make_door: MakeDoor) -> None:
     outcome = mechanism("mwem").run(make_door(rho=1), TWO_WAY)
     assert outcome.measurements[0].clique == ()
     assert len(outcome.rounds) == 4
-    assert all(r.candidates == TWO_WAY.cliques for r in outcome.rounds)
+    assert all(r.candidates == tuple(TWO_WAY.cliques) for r in outcome.rounds)
     assert all(not r.annealed for r in outcome.rounds)
     scales = [m.scale for m in outcome.measurements]
     assert max(scales) / min(scales) < 1.001
@@ -307,7 +307,7 @@ class Replay:
         self.domain, self.unit, self.private = door.domain, door.unit, door.private
         self.filter = Door(_NoSource(door.domain), _budget(door)).filter  # type: ignore[arg-type]
         self._measurements = iter(outcome.measurements)
-        self._selections = iter([r.selection for r in outcome.rounds])
+        self._selections = iter(outcome.selections)
         self._distances = outcome.distances
 
     def timed(self, clock):  # type: ignore[no-untyped-def]
@@ -315,7 +315,7 @@ class Replay:
 
     def ask(self, question):  # type: ignore[no-untyped-def]
         match question:
-            case Marginal():
+            case Marginal() | Linear():
                 found = next(self._measurements)
                 assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
             case Choice():

@@ -17,8 +17,8 @@ from understudy.ledger import Ledger
 from understudy.mechanism import AimConfig, Mechanism, Outcome
 from understudy.mechanism.running import Run
 from understudy.privacy import Budget, Door, LinearMap, Matrix, PrefixSums, ResearchNoise, Unit, linear_scale_for
+from understudy.release import load
 from understudy.release.making import Settings, make_release
-from understudy.release.storage import load
 from understudy.schema import Schema
 from understudy.uncertainty import Evidence, bounds
 from understudy.workload import Workload

@@ -66,7 +66,7 @@ def test_the_whole_budget_and_never_more(
     assert rho * (1 - LAST_UNIT) <= door.filter.spent <= rho
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
     measured = sum((m.rho for m in outcome.measurements), Fraction(0))
-    chosen = sum((r.selection.rho for r in outcome.rounds), Fraction(0))
+    chosen = sum((s.rho for s in outcome.selections), Fraction(0))
     assert measured + chosen + (outcome.distances.rho if outcome.distances else 0) == outcome.spent
     assert outcome.rho == rho
     assert len(outcome.rounds) <= outcome.most_rounds or not outcome.rounds

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from understudy.errors import FormatError, UserError, WorkloadError
-from understudy.privacy import LinearMap, Matrix, PrefixSums, Unit, linear_scale_for, maps, stored_map
+from understudy.privacy import Groups, LinearMap, Matrix, PrefixSums, Unit, linear_scale_for, maps, stored_map
 from understudy.privacy.noise import INT64
 from understudy.privacy.questions import Linear
 
@@ -24,6 +24,9 @@ MAPS: list[LinearMap] = [
     PrefixSums((5,)),
     PrefixSums((1,)),
     PrefixSums((2, 4)),
+    Groups([[0, 1, 1, 0]]),
+    Groups([[0, 0, 0]]),
+    Groups([[1, 0, 1], [0, 0], [0, 1]]),
 ]
 UNITS = [Unit(kind, rows) for kind in ("add-remove", "replace") for rows in (1, 2)]  # type: ignore[arg-type]
 

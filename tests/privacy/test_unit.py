@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.errors import FormatError, InternalError, UserError
+from understudy.errors import FormatError, InternalError
 from understudy.privacy import UNITS, Budget, Door, Unit, distances_cost, gaussian_cost, laplace_cost
 from understudy.privacy.scoring import distance
-from understudy.request import unit_of
 
 from .fakes import TableSource
 from .test_door import DOMAIN, ROWS, candidate
@@ -64,17 +63,24 @@ def test_a_unit_is_a_value() -> None:
     assert [unit.value for unit in UNITS] == ["add_remove", "replace"]
     assert Unit("replace", 3).value == "replace of 3 rows"
     assert [Unit.of(unit.value) for unit in UNITS] == list(UNITS)
-    with pytest.raises(FormatError, match="add_remove or replace"):
-        Unit.of("household")
+    for unit in (Unit("replace", 3), Unit("add-remove", 1, "patient"), Unit("replace", 12, "a of 3 rows\nof one b")):
+        assert Unit.of(unit.value) == unit
+    for wrong in ("household", "add_remove of 0 rows", "add_remove of rows", "replaced"):
+        with pytest.raises(FormatError, match="add_remove or replace"):
+            Unit.of(wrong)
+
+
+@pytest.mark.promise(17)
+def test_budgets_add_up_where_the_same_is_protected() -> None:
+    persons = Unit("add-remove", 5, "patient")
+    assert persons.adds_to(Unit("add-remove", 2, "patient"))
+    for other in (Unit.ADD_REMOVE, Unit("replace", 5, "patient"), Unit("add-remove", 5, "household"), Unit("add-remove", 5)):
+        assert not persons.adds_to(other)
+        assert not other.adds_to(persons)
+    assert not Unit("add-remove", 5).adds_to(Unit.ADD_REMOVE)
 
 
 @pytest.mark.parametrize(("kind", "rows"), [("person", 1), ("replace", 0), ("replace", True), ("add-remove", 1.5)])
 def test_what_is_no_unit_is_refused(kind: str, rows: int) -> None:
     with pytest.raises(InternalError, match="unit of privacy"):
         Unit(kind, rows)  # type: ignore[arg-type]
-
-
-def test_more_rows_a_person_are_not_offered_yet() -> None:
-    with pytest.raises(UserError, match="not offered yet"):
-        unit_of(Unit("add-remove", 2))
-    assert unit_of(Unit("add-remove")) == Unit.ADD_REMOVE

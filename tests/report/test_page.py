@@ -14,9 +14,9 @@ import pytest
 from understudy.domain import Clique
 from understudy.errors import UserError
 from understudy.evaluate import Evaluation, evaluate
+from understudy.manifest.promise import guess
 from understudy.privacy import Unit
 from understudy.release import Release, load
-from understudy.release.promise import guess
 from understudy.report import render_evaluation, render_report, write_evaluation, write_report
 from understudy.report.data import column_view, dependence, report_data
 

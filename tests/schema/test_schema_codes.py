@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from understudy.errors import SchemaError
 from understudy.schema import Schema, SchemaFileError, parse_schema
 from understudy.schema.declaration import SchemaDeclaration
-from understudy.schema.load import build_schema
+from understudy.schema.schema import build_schema
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)
 DATES = st.dates(dt.date(1700, 1, 1), dt.date(2200, 1, 1))
@@ -91,9 +91,29 @@ def moment(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def stepped(draw: st.DrawFn) -> dict[str, Any]:
+    step = draw(st.sampled_from([2, 5, 100]))
+    low, high = bounds(draw, st.integers(-50, 50))
+    whole = {"kind": "integer", "step": step, "min": low * step, "max": high * step, "other": 7000}
+    real = {"kind": "real", "step": step / 4, "min": low * step / 4, "max": high * step / 4, "other": 7000.0}
+    spec = draw(st.sampled_from([whole, real]))
+    return spec | draw(st.sampled_from([{"bins": 7}, {"width": spec["step"] * 3}]))
+
+
+@st.composite
+def clock(draw: st.DrawFn) -> dict[str, Any]:
+    times = st.integers(0, 23).map(lambda hour: dt.time(hour, 30))
+    low, high = bounds(draw, times)
+    spec: dict[str, Any] = {"kind": "time", "min": low, "max": high, "other": draw(times)}
+    spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "90 minutes"}]))
+    kinds = [{"format": "%H%M"}, {"format": "%H%M", "type": "int16"}, {"type": "time32[s]"}, {"type": "time64[us]"}]
+    return spec | draw(st.sampled_from([{}, {"format": "%H:%M:%S"}, {"step": "15 minutes"}, *kinds]))
+
+
+@st.composite
 def columns(draw: st.DrawFn) -> dict[str, Any]:
     boolean = st.fixed_dictionaries({"kind": st.just("boolean"), "other": st.booleans()})
-    spec = draw(st.one_of(listed(), boolean, integer(), real(), day(), moment()))
+    spec = draw(st.one_of(listed(), boolean, integer(), real(), stepped(), day(), moment(), clock()))
     nullable = draw(st.booleans())
     if nullable and draw(st.booleans()):
         del spec["other"]
@@ -143,6 +163,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "integer": {"kind": "integer", "min": -3, "max": 90, "other": 5},
     "real": {"kind": "real", "min": -1, "max": 1, "nullable": True},
     "money": {"kind": "real", "min": 0, "max": 1, "decimals": 2, "nullable": True, "invalid": "null"},
+    "spelled nulls": {"kind": "integer", "min": 0, "max": 9, "nullable": True, "nulls": [-9, "N"]},
+    "listed nulls": {"kind": "categorical", "values": [1, 2], "nullable": True, "nulls": [-9]},
+    "prefix": {"kind": "categorical", "values": ["I2", "J1"], "prefix": 2, "other": "?"},
+    "clock": {"kind": "time", "nullable": True},
+    "digits": {"kind": "time", "format": "%H%M", "type": "int16", "nullable": True},
     "date": {"kind": "date", "min": dt.date(2020, 1, 1), "max": dt.date(2021, 1, 1), "nullable": True},
     "datetime": {
         "kind": "datetime",
@@ -267,6 +292,27 @@ def test_any_value_gets_a_code_and_no_row_affects_another(array: pa.Array, name:
         ("real", "nan", "null"),
         ("money", 1.004, ALL["money"].labels[-2]),
         ("money", 1.01, "null"),
+        ("spelled nulls", "N", "null"),
+        ("spelled nulls", -9.0, "null"),
+        ("spelled nulls", "-9.0", "null"),
+        ("spelled nulls", -8, "0"),
+        ("listed nulls", -9, "null"),
+        ("prefix", "I21.4", "I2"),
+        ("prefix", "K21.4", "?"),
+        ("prefix", "I", "?"),
+        ("clock", "5:17", "05:00 to 05:59"),
+        ("clock", "05:17:59.9", "05:00 to 05:59"),
+        ("clock", dt.time(5, 17), "05:00 to 05:59"),
+        ("clock", "25:17", "null"),
+        ("clock", 517, "null"),
+        ("digits", 517, "05:00 to 05:59"),
+        ("digits", "0517", "05:00 to 05:59"),
+        ("digits", "05:17", "05:00 to 05:59"),
+        ("digits", 5, "00:00 to 00:59"),
+        ("digits", 2400, "23:00 to 23:59"),
+        ("digits", 1275, "null"),
+        ("digits", 517.5, "null"),
+        ("digits", float("inf"), "null"),
         ("date", dt.datetime(2020, 1, 1, 23, 59), ALL["date"].labels[0]),
         ("date", "2019-01-01", ALL["date"].labels[0]),
         ("date", "2020-02-30", "null"),

@@ -214,4 +214,4 @@ def test_every_setting_is_described_for_editors() -> None:
     for name, part in json_schema()["$defs"].items():
         for key, value in part["properties"].items():
             assert key in ("kind", "null") or "description" in value, (name, key)
-    assert set(SchemaDeclaration.model_fields) == {"table", "columns", "zeros"}
+    assert set(SchemaDeclaration.model_fields) == {"person", "rows_per_person", "table", "columns", "zeros"}

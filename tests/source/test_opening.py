@@ -40,6 +40,7 @@ def test_a_table_without_declared_columns_still_has_rows() -> None:
     class Nothing:
         domain = PLAIN.domain.project(())
         columns = ()
+        person = None
 
     for data in (pa.table({"x": [1, 2, 3]}), pd.DataFrame({"x": [1, 2, 3]}), {"x": [1, 2, 3]}, np.empty((3, 0), int)):
         assert open_source(data, Nothing()).count([()])[0] == 3

@@ -7,7 +7,7 @@ exact log-likelihood ratio, which no attacker can better (Neyman and Pearson).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 
@@ -19,6 +19,8 @@ from understudy.mechanism import mechanism
 from understudy.model import fit
 from understudy.privacy import Budget, Candidate, Distances, Door, Measurement, Noise, Unit, distances_sigma_for, sigma_for
 from understudy.privacy.scoring import distance, scores
+from understudy.schema import Schema
+from understudy.source import open_source
 from understudy.workload import Workload
 
 DOMAIN = Domain.of({"a": 2, "b": 3, "c": 2})
@@ -46,10 +48,29 @@ class Table:
         return np.asarray(self._whole.sum(axis=away))
 
 
+def of_persons(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Table:
+    """Count the known records and those of one person with the code of the product."""
+    schema = Schema.from_domain(dict(zip(DOMAIN, DOMAIN.sizes, strict=True)))
+    person = {"person": unit.person, "rows_per_person": unit.rows}
+    declared = replace(schema, declaration=schema.declaration.model_copy(update=person))
+    columns = dict(zip(DOMAIN, zip(*REST, *rows, strict=True), strict=True))
+    data = {name: list(values) for name, values in columns.items()} | {unit.person: [None] * len(REST) + ["p"] * len(rows)}
+    counted = open_source(data, declared).count([tuple(DOMAIN)])[0]
+    return Table([cell for cell in np.ndindex(counted.shape) for _ in range(counted[cell])])
+
+
+MANY = 40
+"""Rows of the person who is attacked; the unit allows fewer."""
+
+
+@cache
 def worst_pair(unit: Unit) -> tuple[Table, Table]:
     """Return neighbours that every marginal tells apart as far as the unit allows."""
-    without = REST if unit == Unit.ADD_REMOVE else [*REST, INSTEAD]
-    return Table(without), Table([*REST, ROW])
+    if unit.person is not None:
+        without = [] if unit.kind == "add-remove" else [INSTEAD] * MANY
+        return of_persons(unit, without), of_persons(unit, [ROW] * MANY)
+    rest = REST if unit == Unit.ADD_REMOVE else [*REST, INSTEAD]
+    return Table(rest), Table([*REST, ROW])
 
 
 @dataclass(frozen=True)

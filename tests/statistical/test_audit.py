@@ -93,6 +93,37 @@ def test_the_monotone_coefficient_exceeds_the_claim(kind: Any, runs: int, alarm:
     assert range_bound(*choosing(unit, EPSILON, runs, kind(HalfScale)), runs, alarm) > EPSILON
 
 
+PERSONS = [Unit("add-remove", 3, "who"), Unit("replace", 3, "who")]
+"""The person who is attacked has forty rows."""
+
+
+@pytest.mark.promise(16)
+@pytest.mark.parametrize("unit", PERSONS, ids=lambda unit: unit.kind)
+@both(1600, 4500)
+def test_a_person_is_protected_as_claimed(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
+    assert 0.7 * CLAIM <= bound_on(measuring(unit, RHO, runs, kind()), alarm) <= CLAIM
+
+
+@pytest.mark.promise(16)
+@pytest.mark.parametrize("unit", PERSONS, ids=lambda unit: unit.kind)
+@both(1500, 5000)
+def test_a_person_is_protected_in_selections(kind: Any, runs: int, alarm: float, unit: Unit) -> None:
+    assert 0.7 * EPSILON <= range_bound(*choosing(unit, EPSILON, runs, kind()), runs, alarm) <= EPSILON
+
+
+@pytest.mark.promise(16)
+@pytest.mark.audit
+@pytest.mark.parametrize("unit", PERSONS, ids=lambda unit: unit.kind)
+def test_a_person_is_protected_in_a_whole_run(unit: Unit) -> None:
+    assert 0.4 * CLAIM <= bound_on(running("aim", unit, RHO, 700, secure())) <= CLAIM
+
+
+@pytest.mark.promise(16)
+def test_half_the_noise_exceeds_the_claim_for_a_person() -> None:
+    """Seeded."""
+    assert bound_on(measuring(PERSONS[0], RHO, 300, seeded(HalfScale)), 1e-3) > CLAIM
+
+
 def test_a_whole_run_of_measurements() -> None:
     """Seeded."""
     assert 0.7 * CLAIM <= bound_on(running("gaussian", Unit.REPLACE, RHO, 1600, seeded()), 1e-3) <= CLAIM

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from understudy.cli.options import as_json, budget, print_json
-from understudy.mechanism.memory import memory_left
+from understudy.manifest.promise import rounded_up
+from understudy.mechanism.memory import memory_left, resident
 from understudy.planning import Plan
 from understudy.planning import plan as make_plan
-from understudy.quantities import show_size, show_time
-from understudy.release.promise import rounded_up
+from understudy.quantities import parse_size, show_size, show_time
 
 
 @click.command(
@@ -26,19 +26,22 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 int
 @click.option("-s", "--schema", "schema_path", required=True, help="The schema file, reviewed or not.")
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="About how many rows the table has; a public guess.")
 @budget
-@click.option("--time-limit", metavar="TIME", default="60s", show_default=True, help="Of the rehearsal.")
-@click.option("--no-rehearsal", is_flag=True, help="Arithmetic only: at once.")
+@click.option("--time-limit", metavar="TIME", default="10s", show_default=True, help="Of the rehearsal.")
+@click.option(
+    "--rehearsal/--no-rehearsal", "rehearse", default=None, help="Run on made-up rows.  [default: if it takes seconds]"
+)
 @as_json
-def plan(schema_path: str, no_rehearsal: bool, json_: bool, **settings: Any) -> None:
+def plan(schema_path: str, memory: str | None, json_: bool, **settings: Any) -> None:
     """Say how accurate, how long and how large a run may be. Opens no data.
 
-    Arithmetic gives the noise. A rehearsal on a made-up table of the same schema gives time, size and an error.
+    Arithmetic gives the noise, a model of cost time and memory. A rehearsal on a made-up table of the same schema gives
+    time, size and an error.
     """
-    found = make_plan(schema_path, rehearse=not no_rehearsal, progress=None, **settings)
+    found = make_plan(schema_path, memory=memory, progress=None, **settings)
     if json_:
         print_json(found.describe())
     else:
-        click.echo("\n".join([*_arithmetic(found), *_columns(found), *_rehearsal(found)]))
+        click.echo("\n".join([*_arithmetic(found), *_columns(found), *_forecast(found, memory), *_rehearsal(found)]))
 
 
 def _arithmetic(plan: Plan) -> list[str]:
@@ -50,15 +53,36 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
+        *_persons(plan),
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
-        f"  memory            up to {show_size(plan.memory)} at the peak, if the model grows to its limit{_too_much(plan)}",
     ]
 
 
-def _too_much(plan: Plan) -> str:
-    left = memory_left()
-    return "" if left is None or plan.memory <= left else f".\n{'':20}That is more than the {show_size(left)} here: refused"
+def _forecast(plan: Plan, memory: str | None) -> list[str]:
+    return [
+        "From a model of what a run costs:",
+        f"  time              about {show_time(plan.seconds)}; a third or three times that may come",
+        f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
+        f"if the model grows to its limit{_too_much(plan, memory)}",
+    ]
+
+
+def _too_much(plan: Plan, memory: str | None) -> str:
+    left = memory_left(None if memory is None else parse_size(memory))
+    if left is None or plan.memory <= left + resident():
+        return ""
+    return f".\n{'':20}That is more than the {show_size(left + resident())} that there are: refused"
+
+
+def _persons(plan: Plan) -> list[str]:
+    """Say what another number of rows of each person would cost: noise is in proportion to it."""
+    rows = plan.rows_per_person
+    if rows is None:
+        return []
+    others = sorted({1, max(1, rows // 2), 2 * rows} - {rows})
+    listed = "; ".join(f"{k:,} row{'s' * (k > 1)}: {plan.sigma_first * k / rows:,.1f}" for k in others)
+    return [f"  rows a person     {rows:,} of each at most; the same noise with {listed}"]
 
 
 def _columns(plan: Plan) -> list[str]:
@@ -70,7 +94,7 @@ def _columns(plan: Plan) -> list[str]:
 def _rehearsal(plan: Plan) -> list[str]:
     done = plan.rehearsal
     if done is None:
-        return ["No rehearsal was made, so time, size and error are not estimated."]
+        return ["No rehearsal was made, so the error is not estimated (--rehearsal makes one)."]
     cut = "; cut short by the time limit, so a full run takes longer and does better" if done.ended == "time" else ""
     return [
         f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",

@@ -12,8 +12,9 @@ from rich.table import Table
 
 from understudy.cli.options import FOLDER, as_json, print_json, warn
 from understudy.errors import UserError
-from understudy.release import NOT_PRIVATE, Answer, Release, load
-from understudy.release.promise import confidence
+from understudy.manifest import NOT_PRIVATE
+from understudy.manifest.promise import confidence
+from understudy.release import Answer, Release, load
 from understudy.uncertainty import Intervals
 
 

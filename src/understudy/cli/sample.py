@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 
 from understudy.cli.options import FILE, FOLDER, as_json, given_values, print_json, warn
 from understudy.errors import UserError
-from understudy.release import load
+from understudy.release import Release, load
 from understudy.release.marks import marked_path
-from understudy.release.tables import write_table
+from understudy.release.tables import write_csv, write_table
 
 
 @click.command(
@@ -44,34 +43,23 @@ def sample(*, folder: Path, rows: int, given: tuple[str, ...], output: Path | No
         warn(release.notice)
     table = release.sample(rows, given_values(given), rng=None if seed is None else np.random.default_rng(seed))
     if output is not None:
-        written = write(table, output, release.private)
+        written = write(table, output, release)
         click.echo(f"{rows:,} rows are in {written}.", err=True)
     elif json_:
         texts = [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
         print_json({"private": release.private, "notice": release.notice, "rows": texts})
     else:
-        _to_screen(table)
+        write_csv(table, sys.stdout.buffer, release.schema)
 
 
-def write(table: pa.Table, path: Path, private: bool) -> Path:
+def write(table: pa.Table, path: Path, release: Release) -> Path:
     """Write a table by the ending of the file's name; return the path, which says so where the table is not private."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{path} must end in .csv or .parquet.")
-    target = marked_path(path, private)
-    write_table(table, target)
+    target = marked_path(path, release.private)
+    write_table(table, target, release.schema)
     return target
 
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _to_screen(table: pa.Table) -> None:
-    plain = pa.table({n: _decoded(table.column(n)) for n in table.column_names})
-    sink = pa.BufferOutputStream()
-    pa.csv.write_csv(plain, sink)
-    sys.stdout.write(sink.getvalue().to_pybytes().decode("utf-8"))
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

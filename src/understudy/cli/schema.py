@@ -1,6 +1,6 @@
-"""``understudy schema``: draft, check and show the declaration of a table.
+"""``understudy schema``: draft, review, check and show the declaration of a table.
 
-Draft and check read the table and are not private; they say so on screen. Show reads the schema file alone.
+Draft and check read the table and are not private; they say so on screen. Review and show read the schema file alone.
 """
 
 from __future__ import annotations
@@ -16,17 +16,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from understudy.cli.options import table, table_of
+from understudy.cli.options import FILE, table, table_of
+from understudy.cli.review import review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
+from understudy.review.faults import LONG, SHORT, UNCLOSED, UNDECODABLE
+from understudy.review.marks import marks_of
 from understudy.schema import Column, Schema, json_schema, load_schema
 
+LINE_HINTS = {
+    SHORT: "Lines with too few fields: is the separator the right one (--separator, or under [table.csv])?",
+    LONG: "Lines with too many fields: are the separator and the quote the right ones (--separator, --quote)?",
+    UNCLOSED: "Quotes that are not closed: a record is one line here. schema draft tells how to convert a file with others.",
+    UNDECODABLE: "Unknown bytes: is the encoding the right one (--encoding latin-1, or encoding under [table.csv])?",
+}
 NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and writes with the table."
 
 
 @click.group()
 def schema() -> None:
-    """Declare what a table may contain: draft, check, show."""
+    """Declare what a table may contain: draft, review, check, show."""
 
 
 @schema.command("draft")
@@ -46,12 +55,20 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
 
 
 def _drafted(text: str, output: Path | None) -> str:
-    marks = sum("REVIEW" in line for line in text.splitlines()) - 1  # one is in the preface
+    marks = len(marks_of(text))
     where = "The draft above" if output is None else f"{output}"
+    decisions = "1 decision is" if marks == 1 else f"{marks} decisions are"
     return (
         f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
-        f"Go through its {marks} lines marked REVIEW, then set draft = false."
+        f"{decisions} left to you, each marked REVIEW. Go through them: understudy schema review {output or 'FILE'}"
     )
+
+
+@schema.command("review")
+@click.argument("path", metavar="SCHEMA", type=FILE)
+def review_command(path: Path) -> None:
+    """Go through the decisions that a draft in SCHEMA leaves to you, by single keys. Can be stopped and gone on with."""
+    review(path)
 
 
 @schema.command("check")
@@ -82,7 +99,8 @@ def _hints(misfits: list[Misfit], schema: Schema) -> list[str]:
         rows[misfit.column] += misfit.rows
     most = [c for c in schema.columns if misfits and 2 * rows[c.name] > misfits[0].total]
     words = " A boolean column reads true, false, yes, no, t, f, y, n, 1 and 0; list other words as categorical."
-    return [
+    told = [hint for problem, hint in LINE_HINTS.items() if any(misfit.problem == problem for misfit in misfits)]
+    return told + [
         f'Most values of "{column.name}" do not fit. Is it declared as the table spells it?'
         + (words if column.kind == "boolean" else "")
         for column in most

@@ -21,7 +21,7 @@ from understudy.errors import FormatError, InternalError, LedgerError
 from understudy.ledger.entries import Entry, Kind, digest_of
 from understudy.ledger.state import Item
 from understudy.ledger.store import Book, reading, writing
-from understudy.privacy import Request
+from understudy.privacy import Inquiry
 from understudy.privacy.fingerprint import KEY_BYTES, TAG_BYTES
 from understudy.privacy.noise import Counts
 
@@ -86,7 +86,7 @@ class RunJournal:
                 "Give the table as it was then, or begin a new run without --resume."
             )
 
-    def recall(self, request: Request) -> Counts | None:
+    def recall(self, request: Inquiry) -> Counts | None:
         """Return the answer on record to the next question; a run that asks something else is stopped."""
         content = self._next("charged", request.purpose, request.fingerprint)
         if content is None:
@@ -95,7 +95,7 @@ class RunJournal:
             raise FormatError(f"{request.purpose}: the answer on record is not one. Restore the ledger from a copy.")
         return np.frombuffer(content, dtype="<i8").astype(np.int64)
 
-    def commit(self, request: Request, outcome: Counts) -> None:
+    def commit(self, request: Inquiry, outcome: Counts) -> None:
         """Put the charge and the answer on record in one transaction, with the notes that came before it."""
         if self._charged + request.cost > self.budget:
             raise InternalError("The run would spend more than it has reserved. The answer is discarded; report this.")

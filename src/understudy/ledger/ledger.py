@@ -17,7 +17,7 @@ from understudy.ledger.checking import Verdict, require_sound, verify
 from understudy.ledger.journal import RunJournal
 from understudy.ledger.state import Dataset, Run, State
 from understudy.ledger.store import Book, create, reading, remove_if, writing
-from understudy.privacy import Budget
+from understudy.privacy import Budget, Unit
 from understudy.privacy.cost import show
 
 
@@ -91,6 +91,8 @@ class Ledger:
             if declare and dataset not in state:
                 book.append("declared", dataset=dataset, **_cap(None, budget.delta))
             else:
+                if not declare:  # without a cap there is no sum to keep
+                    _require_unit(state.dataset(dataset), settings)
                 _require_left(state.dataset(dataset), budget.rho)
             made = book.append("reserved", dataset=dataset, run=uuid4().hex, rho=budget.rho, detail=detail)
         return RunJournal(self.path, made)
@@ -103,6 +105,7 @@ class Ledger:
         with writing(self.path) as book:
             found = require_sound(book).dataset(dataset)
             chosen = _resumable(found, settings, run)
+            _require_unit(found, chosen.settings)
             _require_left(found, chosen.budget - chosen.counts)
             detail = {"token": secrets.token_hex(16)}
             made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
@@ -123,6 +126,17 @@ def _cap(cap: Budget | None, delta: float | None) -> dict[str, Any]:
         return {"detail": {"limited": False, "epsilon": None, "delta": delta}}
     named = cap.delta if cap.delta is not None else delta
     return {"rho": cap.rho, "detail": {"limited": True, "epsilon": cap.epsilon, "delta": named}}
+
+
+def _require_unit(dataset: Dataset, settings: Mapping[str, Any]) -> None:
+    """Refuse to add up budgets that protect different things: a row and a person, or persons by different columns."""
+    known, unit = dataset.unit, settings.get("unit")
+    if known is None or unit is None or (asked := Unit.of(str(unit))).adds_to(known):
+        return
+    raise LedgerError(
+        f'The budget of "{dataset.name}" protects {known.protects}, but this run would protect {asked.protects}. '
+        "Such budgets do not add up. Nothing was read and nothing was spent. Declare a dataset of its own for it."
+    )
 
 
 def _require_left(dataset: Dataset, wanted: Fraction) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from understudy.errors import FormatError, LedgerError, did_you_mean
 from understudy.ledger.entries import KINDS, Entry
-from understudy.privacy import Charge, epsilon_of
+from understudy.privacy import Charge, Unit, epsilon_of
 
 REPORT_DELTA = 1e-9
 """The delta that amounts are reported at, unless a dataset declares one."""
@@ -92,6 +92,12 @@ class Dataset:
     def reserved(self) -> Fraction:
         """The whole budgets of runs that are going, or were killed."""
         return sum((run.budget for run in self.runs if run.settled is None), Fraction(0))
+
+    @property
+    def unit(self) -> Unit | None:
+        """What the runs that count protect: a row, or a person. None as long as there is none, or none says so."""
+        counted = [run.settings.get("unit") for run in self.runs if run.counts > 0]
+        return next((Unit.of(str(value)) for value in counted if value is not None), None)
 
     @property
     def left(self) -> Fraction | None:

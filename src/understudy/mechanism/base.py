@@ -35,7 +35,7 @@ class Mechanism(ABC):
         return self.config.max_size if isinstance(self.config, ModelConfig) else 0
 
     @abstractmethod
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
 
     @abstractmethod

@@ -17,18 +17,13 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE, AimConfig
-from understudy.model import Model, junction_tree, tree_size, tree_sizes_with
+from understudy.model import Model, candidates_within, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
 Precision = Literal["single", "double"]
 RANKING: Precision = "single"
 """The precision of the marginals that candidates are scored by; bounds compute them again in the same."""
-
-
-def pool(workload: Workload, config: AimConfig) -> tuple[Clique, ...]:
-    """Return all that may ever be chosen: W_+, or W itself for MWEM's rule."""
-    return workload.closure if config.candidates == "closure" else workload.cliques
 
 
 def require_capacity(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int) -> None:
@@ -53,13 +48,11 @@ def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Cliq
     say so). That keeps C_t from being empty once something was measured; before that, the smallest candidates
     stand in.
     """
-    homes = [frozenset(clique) for clique in junction_tree(domain, cliques).cliques]
-    inside = {r for r in candidates if any(home.issuperset(r) for home in homes)}
-    outside = [r for r in candidates if r not in inside]
-    sizes = dict(zip(outside, tree_sizes_with(domain, cliques, outside), strict=True))
-    found = [r for r in candidates if r in inside or sizes[r] <= limit]
+    fits = candidates_within(domain, cliques, candidates, limit)
+    found = [r for r, fit in zip(candidates, fits, strict=True) if fit]
     if found:
         return found
+    sizes = dict(zip(candidates, tree_sizes_with(domain, cliques, candidates), strict=True))
     least = min(sizes.values())
     return [r for r in candidates if sizes[r] == least]
 

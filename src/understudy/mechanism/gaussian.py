@@ -29,7 +29,7 @@ class Gaussian(Mechanism):
         """Its name in the registry."""
         return "gaussian"
 
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run asks for."""
         return workload.cliques
 
@@ -52,7 +52,7 @@ class GaussianPgm(Mechanism):
         """Its name in the registry."""
         return "gaussian+pgm"
 
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run asks for."""
         return workload.cliques
 

@@ -5,6 +5,7 @@ Sees no counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from understudy.domain import Clique
@@ -28,7 +29,7 @@ class Independent(Mechanism):
         """Its name in the registry."""
         return "independent"
 
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run asks for."""
         return tuple((attribute,) for attribute in workload.domain)
 

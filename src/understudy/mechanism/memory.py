@@ -1,7 +1,7 @@
 """How much memory a run takes at its peak, from public facts alone, and what this process may still use.
 
-Public: sizes of the schema, marginals that may be asked for, settings. The rows of the table are not in it: a frame is there
-already, and its codes take a byte or two a value; files and queries are read some rows at a time.
+Public: sizes of the schema, the workload, settings. The rows of the table are not in it: a frame is there already, and its
+codes take a byte or two a value; files and queries are read some rows at a time.
 """
 
 from __future__ import annotations
@@ -10,53 +10,86 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
+from understudy.privacy.door import HELD_BYTES
 from understudy.quantities import show_size
+from understudy.workload import Workload
 
+PROCESS = 192 * MEGABYTE
+"""The interpreter with its libraries, before a run."""
 FIXED = 64 * MEGABYTE
-"""Whatever the table: buffers of the libraries, the ledger, the report."""
-COPIES = 3
-"""Of all marginals at once, as 8-byte numbers: counted ones, the model's, and what compares them. Measured: 2.6."""
-EACH = 16 * 2**10
+"""Whatever the table: libraries that are loaded on the way, their buffers, the ledger, the report."""
+COMPARED = 1 << 24
+"""Cells of the model's marginals that are held at a time, at most, to be compared with counts or rows …"""
+CELL_BYTES = 16
+"""… each as an 8-byte number, and as parts of others on the way."""
+EACH = 2 * 2**10
 """For a marginal of any size: what is kept about it."""
-MODELS = 20
-"""Of the largest model: several are kept with their messages, for bounds to choose from. Measured: 19 of 30 MB."""
-VALUE_BYTES = 64
-"""A value of the synthetic table: codes, counts to refine it by, columns."""
+MOST_EACH = 1 << 15
+"""Marginals that a round or a later step looks at, at most."""
+MODELS = 8
+"""Of the largest model: what it shares among its answers, a fit, the tables of the next."""
+VALUE_BYTES = 24
+"""A value of the synthetic table: its code, the code in an order to refine it by, the value in a column."""
 ADDRESSES = 256 * MEGABYTE
 """Address space that threads reserve and do not use; a limit on it (``ulimit -v``) counts it all the same."""
+FREE_SHARE = 0.9
+"""Of what the system has free: others use it too."""
 
 CONTROL = Path("/sys/fs/cgroup")
 
 
-def peak_memory(domain: Domain, expected: Sequence[Clique], max_size: int, rows: int | None = None) -> int:
-    """Return how many bytes a run may take at its peak: an upper estimate, with a model that grows to ``max_size``.
+def peak_memory(workload: Workload, counted: Sequence[Clique], model: int, rows: int | None = None) -> int:
+    """Return how many bytes a run adds to its process at the peak, with a model whose tree grows to ``model`` bytes.
 
-    All marginals that may be asked for are counted at once, and held.
+    ``counted`` are the marginals that are counted in the first pass, and held.
     """
-    marginals = 8 * sum(domain.cells(clique) for clique in expected)
-    largest = min(max_size, 8 * domain.cells(tuple(domain)))
-    counted = COPIES * marginals + EACH * len(expected)
-    return FIXED + counted + MODELS * largest + VALUE_BYTES * (rows or 0) * len(domain)
+    cells = counted.cells if isinstance(counted, Combinations) else sum(map(workload.domain.cells, counted))
+    held = max(8 * cells, min(8 * workload.cells, HELD_BYTES)) + CELL_BYTES * min(workload.cells, COMPARED)
+    listed = EACH * min(len(workload.closure), MOST_EACH)
+    largest = min(model, 8 * workload.domain.cells())
+    return FIXED + held + listed + MODELS * largest + VALUE_BYTES * (rows or 0) * len(workload.domain)
 
 
-def require_memory(needed: int) -> None:
-    """Refuse, before any spend, a run that would not fit."""
-    left = memory_left()
+def capacity_within(memory: int, workload: Workload, counted: Sequence[Clique], rows: int | None = None) -> int:
+    """Return the largest tree, in bytes, with which a whole process stays within ``memory``; 0 where none does."""
+    return max(0, memory - PROCESS - peak_memory(workload, counted, 0, rows)) // MODELS
+
+
+def rows_within(columns: int, memory: int | None = None) -> int | None:
+    """Return how many synthetic rows of so many columns fit into what is left; None where no limit can be found."""
+    left = memory_left(memory)
+    return None if left is None else left // (VALUE_BYTES * columns)
+
+
+def require_memory(needed: int, memory: int | None = None) -> None:
+    """Refuse, before any spend, a run that would not fit: into ``memory`` for the whole process, or into what is free."""
+    left = memory_left(memory)
     if left is not None and needed > left:
         raise CapacityError(
-            f"The run may take {show_size(needed)} of memory, and this process may use {show_size(left)}. "
-            "Ask for a smaller workload (all-2way, all-1way), declare fewer bins, set a smaller max_size (--max-size), "
-            "or allow more memory. Nothing was spent."
+            f"The run may take {show_size(needed)} of memory, and this process may use {show_size(left)} more. "
+            "Free some; or set a limit (--memory), and the model grows no larger than fits; or ask for a smaller workload "
+            "(all-2way, all-1way), a smaller model (--max-size), or fewer bins. Nothing was spent."
         )
 
 
-def memory_left() -> int | None:
-    """Return what this process may still use, in bytes; None where no limit can be found."""
-    left = min(_left(), default=None)
-    return None if left is None else max(left, 0)
+def memory_left(memory: int | None = None) -> int | None:
+    """Return what this process may still use, in bytes, of ``memory`` for all of it, or of what is free.
+
+    None where no limit can be found.
+    """
+    found = [*_left()]
+    if memory is not None:
+        found.append(memory - resident())
+    return max(min(found), 0) if found else None
+
+
+def resident() -> int:
+    """Return the memory that this process has now; where that cannot be told, what one has before a run."""
+    words = _text(Path("/proc/self/statm")).split()
+    return int(words[1]) * os.sysconf("SC_PAGE_SIZE") if words else PROCESS
 
 
 def _left() -> Iterator[int]:
@@ -71,7 +104,7 @@ def _left() -> Iterator[int]:
         pass
     for line in _text(Path("/proc/meminfo")).splitlines():
         if line.startswith("MemAvailable:"):
-            yield 1024 * int(line.split()[1])
+            yield int(FREE_SHARE * 1024 * int(line.split()[1]))
     for group, most_in, used_in in _groups():
         limit, used = _text(group / most_in).strip(), _text(group / used_in).strip()
         if limit.isdigit() and used.isdigit():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from understudy.domain import Clique
@@ -27,7 +28,7 @@ class Mwem(Mechanism):
         """Its name in the registry."""
         return "mwem"
 
-    def expects(self, workload: Workload) -> tuple[Clique, ...]:
+    def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         return self._switched.expects(workload)
 

@@ -18,10 +18,15 @@ from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model import Fit, Model, Observation
 from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
+from understudy.sampling import some_of_closure
 from understudy.workload import Workload
 
 MOST_ROWS = 10_000_000
 """Rows of a synthetic table unless more are asked for: where noise is large, the noisy total can be any number."""
+
+
+MOST_REFINED = 1 << 13
+"""Marginals that a synthetic table is refined towards."""
 
 
 class Estimator(Protocol):
@@ -81,6 +86,8 @@ class Outcome:
     model: Model | None = field(repr=False)
     measurements: tuple[Measurement, ...] = field(repr=False)
     rounds: tuple[Round, ...] = field(repr=False)
+    selections: tuple[Selection, ...] = field(repr=False)
+    """Every choice, those of the rounds and those made without a round."""
     answers: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
     """Noisy answers to the workload, for a mechanism that has no model; otherwise empty."""
     zeros: tuple[Zeros, ...] = field(repr=False)
@@ -102,9 +109,15 @@ class Outcome:
         """What the run did spend, exactly."""
         return sum((charge.rho for charge in self.charges), Fraction(0))
 
-    def draw(self, rng: np.random.Generator, rows: int | None = None) -> NDArray[np.int32]:
-        """Return a synthetic table as codes, near to the model on all of W_+; as many rows as its total by default."""
+    def draw(self, rng: np.random.Generator, rows: int | None = None, most: int | None = None) -> NDArray[np.int32]:
+        """Return a synthetic table as codes, near to the model on W_+ (on a part of it, where it has very many marginals).
+
+        As many rows as the model's total by default, and ``most`` then, where memory allows no more.
+        """
         if self.model is None:
             raise InternalError(f"{self.mechanism} made no model to draw a table from.")
-        wanted = min(max(round(self.model.total), 0), MOST_ROWS) if rows is None else rows
-        return self.model.generate(wanted, rng, near=self.workload.importance)
+        limit = MOST_ROWS if most is None else min(most, MOST_ROWS)
+        wanted = min(max(round(self.model.total), 0), limit) if rows is None else rows
+        importance = self.workload.importance
+        near = {r: importance[r] for r in some_of_closure(self.workload, MOST_REFINED, rng)}
+        return self.model.generate(wanted, rng, near=near)

@@ -9,10 +9,12 @@ from typing import Any
 
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
+from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
+from understudy.mechanism.mst import Mst
 from understudy.mechanism.mwem import Mwem
 
 
@@ -37,7 +39,9 @@ class Kind:
 MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
     {
         "aim": Kind(Aim, AimConfig),
+        "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
+        "mst": Kind(Mst, ModelConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
+from understudy.model.engine import Goal, Refiner
 from understudy.model.generation import Column
 
 Floats = NDArray[np.float32]
@@ -34,6 +35,8 @@ MOST_CELLS = 1 << 24
 """Marginals are refined towards, the smallest first, while all of them together have no more cells."""
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
+AT_ONCE = 1 << 20
+"""Cells of the model's marginals that are held at a time, until they are compared with the rows."""
 TOGETHER = 1 << 18
 """Cells looked up at a time: they stay in cache."""
 PARTS = 64
@@ -67,20 +70,52 @@ class Target(Protocol):
         """Return the marginals, each summing to ``total``."""
 
 
-def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
-    """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique)."""
+def refine(
+    model: Target,
+    codes: Column,
+    near: Mapping[Clique, float],
+    rng: np.random.Generator,
+    refiner: Refiner | None = None,
+) -> None:
+    """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique).
+
+    ``refiner`` does it in the place of what is below, where an engine has one.
+    """
     rows, domain, sizes = len(codes), model.domain, model.domain.sizes
     chosen = _affordable(domain, near) if rows and model.total > 0 else []
     top = max((near[clique] for clique in chosen), default=1.0)
+    if refiner and chosen:
+        refiner(codes, _goals(model, chosen, near, rows), _attributes(sizes, chosen, domain, rng), rng)
+        return
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
-        for clique, expected in zip(chosen, model.marginals(chosen), strict=True)
+        for block in domain.blocks(chosen, AT_ONCE)
+        for clique, expected in zip(block, model.marginals(block), strict=True)
     ]
     barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
     some = MOST_WORK // max(1, sum(work.values()))
     for a in rng.permutation([a for a, cells in work.items() if cells]):
         _Pass(int(a), tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
+
+
+def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], rows: int) -> list[Goal]:
+    """Return what the rows should come near to, and what they must keep away from."""
+    domain, top = model.domain, max(near[clique] for clique in chosen)
+    wanted = zip(chosen, model.marginals(chosen), strict=True)
+    goals = [Goal(_positions(domain, c), table * (rows / model.total), near[c] / top) for c, table in wanted]
+    for zero in model.zeros:
+        barred = zero.table(domain)
+        goals.append(Goal(_positions(domain, zero.clique), np.zeros(barred.shape), 0.0, barred))
+    return goals
+
+
+def _attributes(
+    sizes: Sequence[int], chosen: list[Clique], domain: Domain, rng: np.random.Generator
+) -> list[int]:
+    """Return the attributes that may be offered other values, in random order."""
+    named = {p for clique in chosen for p in _positions(domain, clique) if sizes[p] > 1}
+    return [int(a) for a in rng.permutation(sorted(named))]
 
 
 def _affordable(domain: Domain, near: Mapping[Clique, float]) -> list[Clique]:
@@ -109,9 +144,9 @@ class _Table:
         counts = np.bincount(cells, minlength=expected.size).reshape(expected.shape)
         return cls(positions, (counts - expected).astype(np.float32), (weight / (expected + 1.0)).astype(np.float32))
 
-    def count(self, codes: Column, sign: int) -> None:
-        """Count these rows in (1) or out (-1)."""
-        cells = _numbers([codes[:, p] for p in self.positions], self.over.shape)
+    def count(self, columns: Mapping[int, Column], sign: int) -> None:
+        """Count rows in (1) or out (-1), by their columns."""
+        cells = _numbers([columns[p] for p in self.positions], self.over.shape)
         np.add.at(self.over.reshape(-1), cells, np.float32(sign))
 
 
@@ -173,16 +208,20 @@ class _Pass:
                 some = slice(first, first + together)
                 self._offer(rows[some], lines[:, some], rng)
         moved = before != self.codes[order, self.attribute]
-        arrived = np.asfortranarray(self.codes[order[moved]])
-        left = arrived.copy(order="F")
-        left[:, self.attribute] = before[moved]
+        arrived = self._columns(order[moved])
+        left = {**arrived, self.attribute: before[moved]}
         for table in self.tables:
             table.count(left, -1)
             table.count(arrived, 1)
 
+    def _columns(self, rows: Index) -> dict[int, Column]:
+        """Return the columns of ``rows`` that some table has: a few of very many."""
+        named = {self.attribute, *(p for others in self.others for p in others)}
+        return {p: self.codes[rows, p] for p in sorted(named)}
+
     def _lines(self, rows: Index) -> Index:
         """Return, table by table, the line of ``slope`` that each of ``rows`` is in, whatever its value."""
-        columns = np.ascontiguousarray(self.codes[rows].T, dtype=np.intp)
+        columns = self._columns(rows)
         lines = np.empty((len(self.others), rows.size), np.intp)
         for line, others, start in zip(lines, self.others, self.starts, strict=True):
             np.add(_numbers([columns[p] for p in others], [self.sizes[p] for p in others]), start, out=line)

@@ -14,6 +14,8 @@ from heapq import heapify, heappop, heappush
 from understudy.domain import Clique, Domain
 
 CELL_BYTES = 8
+SIZED = 3_000
+"""More candidates than this are not sized one by one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,26 @@ def tree_sizes_with(domain: Domain, cliques: Iterable[Iterable[str]], candidates
     """Return JT-SIZE with each of ``candidates`` added alone, sharing the work that they have in common."""
     graph = _remembered(domain, tuple(_Graph(domain, cliques).adjacent))
     return [CELL_BYTES * graph.cells_with(candidate) for candidate in candidates]
+
+
+def candidates_within(
+    domain: Domain, cliques: Iterable[Iterable[str]], candidates: Sequence[Clique], limit: int
+) -> list[bool]:
+    """Say of each candidate whether it lies inside a clique of the tree, or the tree with it added stays within ``limit``.
+
+    Up to ``SIZED`` candidates are sized exactly. Of more, one that adds so little that even an upper bound is below half the
+    limit is taken by its bound; of the others those with the smallest bounds are sized, and the rest left out. Half, because
+    a new tree is made by heuristics, and may be larger than the bound.
+    """
+    graph = _remembered(domain, tuple(_Graph(domain, cliques).adjacent))
+    bounds = _Bounds(graph)
+    found = [bounds.of(tuple(map(domain.index, candidate))) for candidate in candidates]
+    sure = 0 if len(candidates) <= SIZED else limit // (2 * CELL_BYTES)
+    unsure = sorted((k for k, bound in enumerate(found) if bound > sure), key=found.__getitem__)
+    fits = [bound <= sure for bound in found]
+    for k in unsure[:SIZED]:
+        fits[k] = found[k] < 0 or CELL_BYTES * graph.cells_with(candidates[k]) <= limit
+    return fits
 
 
 @lru_cache(maxsize=4)
@@ -232,6 +254,73 @@ class _Graph:
             cells = self.domain.sizes[low.bit_length() - 1] * self._size(mask & ~low)
             self._cells[mask] = cells
         return cells
+
+
+class _Bounds:
+    """Upper bounds on the cells of a tree with one more clique, from the tree as it is."""
+
+    def __init__(self, graph: _Graph) -> None:
+        order, made = graph.triangulate()
+        self._cliques, parents = _join(_maximal(order, made))
+        self._sizes, self._size = graph.domain.sizes, graph._size
+        self._base = sum(map(self._size, self._cliques))
+        self._part = [0] * len(self._sizes)
+        self._edges = [1 << i for i in range(len(self._sizes))]
+        for mask in graph.components:
+            for i in _bits(mask):
+                self._part[i] = mask
+        self._around: list[list[tuple[int, int]]] = [[] for _ in self._cliques]
+        self._homes: list[list[int]] = [[] for _ in self._sizes]
+        for i, (mask, parent) in enumerate(zip(self._cliques, parents, strict=True)):
+            for attribute in _bits(mask):
+                self._edges[attribute] |= mask
+                self._homes[attribute].append(i)
+            if parent >= 0:
+                self._around[i].append((parent, mask & self._cliques[parent]))
+                self._around[parent].append((i, mask & self._cliques[parent]))
+        self._added: dict[int, dict[int, int]] = {}
+
+    def of(self, candidate: tuple[int, ...]) -> int:
+        """Return the bound; -1 for a candidate inside a clique, and a number beyond all where there is no bound."""
+        lacking: list[tuple[int, int]] = []
+        cells, apart = 1, 0
+        for k, i in enumerate(candidate):
+            cells *= self._sizes[i]
+            for j in candidate[:k]:
+                if not self._edges[i] >> j & 1:
+                    if self._part[i] == self._part[j]:
+                        lacking.append((i, j))
+                    else:
+                        apart += 1
+        if not lacking:
+            return self._base + cells if apart else -1
+        if len(lacking) > 1 or apart:
+            return 1 << 62
+        return self._base + min(self._between(*lacking[0]), self._between(*reversed(lacking[0])))
+
+    def _between(self, x: int, y: int) -> int:
+        """Return the cells that an edge from ``x`` to ``y`` adds, with ``x`` in every clique on the way.
+
+        What both are joined to already lies in every separator between them, so that this holds for three as well.
+        """
+        known = self._added.get(x)
+        if known is None:
+            known = self._added[x] = self._walk(x)
+        return known[y]
+
+    def _walk(self, x: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        seen = set(self._homes[x])
+        waiting = [(k, shared, 0) for i in self._homes[x] for k, shared in self._around[i] if k not in seen]
+        while waiting:
+            i, shared, cells = waiting.pop()
+            seen.add(i)
+            for y in _bits(self._cliques[i] & ~shared):
+                found[y] = cells + self._sizes[x] * self._sizes[y] * self._size(shared)
+            for k, further in self._around[i]:
+                if k not in seen:
+                    waiting.append((k, further, cells + self._sizes[x] * self._size(shared | further)))
+        return found
 
 
 @lru_cache(maxsize=1 << 17)

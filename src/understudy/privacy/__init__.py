@@ -17,8 +17,8 @@ from understudy.privacy.cost import (
     sigma_for,
 )
 from understudy.privacy.door import Door
-from understudy.privacy.journal import Journal, NoJournal, Request
-from understudy.privacy.maps import LinearMap, Matrix, PrefixSums, stored_map
+from understudy.privacy.journal import Inquiry, Journal, NoJournal
+from understudy.privacy.maps import Groups, LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
     Choice,
@@ -48,6 +48,8 @@ __all__ = [
     "DistancesTo",
     "Door",
     "Filter",
+    "Groups",
+    "Inquiry",
     "Journal",
     "Linear",
     "LinearMap",
@@ -60,7 +62,6 @@ __all__ = [
     "PrefixSums",
     "Question",
     "Receipt",
-    "Request",
     "ResearchNoise",
     "SecureNoise",
     "Selection",

@@ -6,10 +6,10 @@ Holds private counts and hands out none: what leaves is the answer to a question
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.fingerprint import fingerprint, fingerprinted
-from understudy.privacy.journal import Journal, NoJournal, Request
+from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
     Choice,
@@ -45,6 +45,11 @@ _ROUNDING = Fraction(1, 10**12)
 the last place.
 """
 
+HELD_BYTES = 2**28
+"""Exact counts that are held for the next question take at most so much memory …"""
+BLOCK_CELLS = 2**22
+"""… and those that one question reads are taken about so many cells at a time."""
+
 
 class Door:
     """Answers questions about a private table, within a budget.
@@ -52,7 +57,7 @@ class Door:
     ``budget`` may be a filter that other doors spend from as well: they then share one budget, and none can overspend it.
 
     ``expect`` lists marginals that may be asked for: the first accepted question counts them all in one pass,
-    and their exact counts stay inside. A question that is refused, or wrong, reads nothing. A question that
+    and their exact counts stay inside, within a limit. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
 
     ``journal`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
@@ -115,7 +120,7 @@ class Door:
     def ask(self, question: Question[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
         terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Request(question.cost(self._unit), question.purpose, terms)
+        request = Inquiry(question.cost(self._unit), question.purpose, terms)
         outcome = self._recalled(question, request)
         if outcome is None:
             question.require(self._domain)  # here, since what was answered before need not be estimated again
@@ -135,7 +140,7 @@ class Door:
         """Ask for distances."""
         return self.ask(DistancesTo(estimates, sigma))
 
-    def _recalled(self, question: Question[object], request: Request) -> Counts | None:
+    def _recalled(self, question: Question[object], request: Inquiry) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
         kept = self._journal.recall(request)
         if kept is None:
@@ -145,11 +150,12 @@ class Door:
         self._filter.charge(request.cost, request.purpose)
         return kept
 
-    def _drawn(self, question: Question[object], request: Request) -> Counts:
+    def _drawn(self, question: Question[object], request: Inquiry) -> Counts:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
         mask, size = question.mask(self._unit), question.size(self._domain)
         self._pay(request, mask)
-        exact = question.exact(self._read(question.reads)).reshape(-1)
+        counts = _Counted(self._read, question.reads, self._domain)
+        exact = question.exact(counts).reshape(-1)
         if mask.kind != "selection" and exact.size != size:
             raise InternalError(
                 f"{request.purpose}: the question has another number of answers than it stated. Report this."
@@ -158,7 +164,7 @@ class Door:
         self._journal.commit(request, outcome)
         return outcome
 
-    def _pay(self, request: Request, mask: Mask) -> None:
+    def _pay(self, request: Inquiry, mask: Mask) -> None:
         """Charge, unless it is over budget or OpenDP states a higher cost for the noise that will be drawn."""
         self._filter.check(request.cost, request.purpose)
         if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):
@@ -181,18 +187,50 @@ class Door:
         return f"Door({len(self._domain)} attributes, {self._unit.value}, {self._filter!r}{note})"
 
 
+class _Counted(Sequence[Counts]):
+    """The exact counts of ``cliques``, read when they are taken: one by one, or a block after another."""
+
+    def __init__(self, read: Callable[[Sequence[Clique]], list[Counts]], cliques: Sequence[Clique], domain: Domain) -> None:
+        self._read, self._cliques, self._domain = read, cliques, domain
+
+    def __len__(self) -> int:
+        return len(self._cliques)
+
+    @overload
+    def __getitem__(self, place: int) -> Counts: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Counts]: ...
+
+    def __getitem__(self, place: int | slice) -> Counts | Sequence[Counts]:
+        return self._read(self._cliques[place]) if isinstance(place, slice) else self._read([self._cliques[place]])[0]
+
+    def __iter__(self) -> Iterator[Counts]:
+        block: list[Clique] = []
+        cells = 0
+        for clique in self._cliques:
+            block.append(clique)
+            cells += self._domain.cells(clique)
+            if cells >= BLOCK_CELLS:
+                yield from self._read(block)
+                block, cells = [], 0
+        yield from self._read(block)
+
+
 def _reader(
     source: Source, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
 ) -> Callable[[Sequence[Clique]], list[Counts]]:
     """Return the function that reads exact counts; it alone holds the source and the counts already read.
 
+    The counts that were asked for last are held, within a limit; others are counted again.
     The first read also tells the journal which table this is, where one is kept.
     """
     known: dict[Clique, Counts] = {}
     marks = fingerprinted(source.domain) if journal.keeps else []
+    first = [*expect, *marks]
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
-        missing = [c for c in dict.fromkeys([*cliques, *expect, *marks]) if c not in known]
+        missing = [c for c in dict.fromkeys([*cliques, *first]) if c not in known]
         if missing:
             with ExitStack() as still:
                 for clock in clocks:
@@ -203,9 +241,23 @@ def _reader(
             for clique in {*marks} - {*cliques, *expect}:
                 del known[clique]
             marks.clear()
-        return [known[c] for c in cliques]
+        first.clear()
+        found = [known.pop(c) for c in dict.fromkeys(cliques)]
+        known.update(zip(dict.fromkeys(cliques), found, strict=True))  # last in line to be let go
+        asked = dict(zip(dict.fromkeys(cliques), found, strict=True))
+        _let_go(known)
+        return [asked[c] for c in cliques]
 
     return read
+
+
+def _let_go(known: dict[Clique, Counts]) -> None:
+    """Forget the counts that were not asked for the longest, until the rest is within the limit."""
+    held = sum(counts.nbytes for counts in known.values())
+    for clique in list(known):
+        if held <= HELD_BYTES:
+            break
+        held -= known.pop(clique).nbytes
 
 
 def _counted(source: Source, cliques: Sequence[Clique]) -> list[Counts]:

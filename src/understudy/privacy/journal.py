@@ -17,7 +17,7 @@ from understudy.privacy.noise import Counts
 
 
 @dataclass(frozen=True)
-class Request:
+class Inquiry:
     """A question to a door, and all that makes it this one and no other (estimates apart: they follow from answers)."""
 
     cost: Fraction
@@ -56,11 +56,11 @@ class Journal(Protocol):
         """
         ...
 
-    def recall(self, request: Request) -> Counts | None:
+    def recall(self, request: Inquiry) -> Counts | None:
         """Return what was answered when this was asked before, flat; None when it was never asked. Other questions fail."""
         ...
 
-    def commit(self, request: Request, outcome: Counts) -> None:
+    def commit(self, request: Inquiry, outcome: Counts) -> None:
         """Put an answer on record for good, or raise: an answer may leave the door only after this returned."""
         ...
 
@@ -85,11 +85,11 @@ class NoJournal:
     def bind(self, fingerprint: Callable[[bytes], bytes]) -> None:
         """Nothing goes on."""
 
-    def recall(self, request: Request) -> Counts | None:
+    def recall(self, request: Inquiry) -> Counts | None:
         """Nothing was asked before."""
         return None
 
-    def commit(self, request: Request, outcome: Counts) -> None:
+    def commit(self, request: Inquiry, outcome: Counts) -> None:
         """Keep nothing."""
 
     def note(self, name: str, make: Callable[[], bytes], *, large: bool = False) -> bytes | None:

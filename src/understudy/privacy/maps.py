@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, TypeVar
@@ -41,6 +41,11 @@ class LinearMap(ABC):
     """Of the marginal."""
     answers: int
 
+    @property
+    def stored(self) -> Counts | None:
+        """The whole numbers (flat) that make it this map, beside its kind and its shape; None where these say all."""
+        return None
+
     @abstractmethod
     def apply(self, cells: NDArray[N]) -> NDArray[N]:
         """Return the answers (flat) about a marginal, in its own type of number."""
@@ -59,8 +64,9 @@ class LinearMap(ABC):
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """What makes it this map and no other, as plain data."""
-        return {"kind": self.kind, "shape": list(self.shape), "answers": self.answers}
+        """What makes it this map and no other, as plain data; of what is stored, its SHA-256."""
+        stored = {} if self.stored is None else {"weights": hashlib.sha256(self.stored.astype("<i8").tobytes()).hexdigest()}
+        return {"kind": self.kind, "shape": list(self.shape), "answers": self.answers, **stored}
 
     def forward(self, marginal: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the answers (flat) about a model's marginal: what a fit compares with the noisy ones."""
@@ -96,6 +102,11 @@ class Matrix(LinearMap):
         self.weights.setflags(write=False)
         self.shape, self.answers = tuple(shape), len(weights)
 
+    @property
+    def stored(self) -> Counts:
+        """Its weights, answer by answer."""
+        return self.weights.reshape(-1)
+
     @cached_property
     def _floats(self) -> NDArray[np.float64]:
         return self.weights.astype(np.float64)
@@ -116,11 +127,6 @@ class Matrix(LinearMap):
     def l2_squared(self, unit: Unit) -> int:
         """Return the most that ``unit.rows`` records move it, squared."""
         return unit.rows**2 * self._moves(unit)[1]
-
-    @property
-    def described(self) -> Mapping[str, Any]:
-        """The map, with the SHA-256 of its weights."""
-        return {**super().described, "weights": hashlib.sha256(self.weights.astype("<i8").tobytes()).hexdigest()}
 
     def _moves(self, unit: Unit) -> tuple[int, int]:
         added, replaced = self._columns
@@ -171,8 +177,61 @@ class PrefixSums(LinearMap):
         return 2 * values if self.answers > values else max(values - 1, 1)
 
 
+class Groups(LinearMap):
+    """A coarser marginal: values of an attribute that share a number count as one. Every record is in one group.
+
+    ``groups`` numbers the values of each attribute from 0, without a gap.
+    """
+
+    kind = "groups"
+
+    def __init__(self, groups: Sequence[Sequence[int] | Counts]) -> None:
+        self.groups = tuple(np.asarray(one, dtype=np.int64) for one in groups)
+        if not self.groups or not all(
+            one.size and np.array_equal(np.unique(one), range(one.max() + 1)) for one in self.groups
+        ):
+            raise WorkloadError("Groups number the values of each attribute 0, 1, 2 and so on, without a gap.")
+        self.shape = tuple(one.size for one in self.groups)
+        self.coarse = tuple(int(one.max()) + 1 for one in self.groups)
+        """The shape of the answers."""
+        self.answers = prod(self.coarse)
+
+    @property
+    def stored(self) -> Counts:
+        """The number of each value, attribute by attribute."""
+        return np.concatenate(self.groups)
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """The group of each cell."""
+        return np.ravel_multi_index(np.ix_(*self.groups), self.coarse).reshape(-1)
+
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Add up each group."""
+        found = np.zeros(self.answers, cells.dtype)
+        np.add.at(found, self._places, cells.reshape(-1))
+        return found
+
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give each cell its group's."""
+        return np.asarray(answers.reshape(-1)[self._places].reshape(self.shape))
+
+    def l1(self, unit: Unit) -> int:
+        """Return it: a record is in one group, one replaced leaves it for another."""
+        return unit.rows * self._moved(unit)
+
+    def l2_squared(self, unit: Unit) -> int:
+        """Return it: all records of a unit may be in one group."""
+        return unit.rows**2 * self._moved(unit)
+
+    def _moved(self, unit: Unit) -> int:
+        return 1 if unit.kind == "add-remove" or self.answers == 1 else 2
+
+
 def stored_map(kind: str, shape: tuple[int, ...], weights: Counts | None) -> LinearMap:
     """Return the map that a release has on record; ``weights`` are flat."""
+    if kind == Groups.kind and weights is not None and weights.size == sum(shape):
+        return Groups(np.split(weights, np.cumsum(shape)[:-1]))
     if kind == PrefixSums.kind and weights is None:
         return PrefixSums(shape)
     if kind == Matrix.kind and weights is not None:

@@ -5,7 +5,7 @@ May see private counts: a score is private until the door has chosen by it under
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -88,33 +88,65 @@ def _within(numbers: NDArray[N], reach: int) -> NDArray[N]:
 
 
 def distance(counts: Counts, estimate: NDArray[np.float64]) -> int:
-    """Return min(‖counts - rounded(estimate)‖₁, 2^40), exactly; one record more or less moves it by at most 1.
+    """Return min(‖counts - rounded(estimate)‖₁, 2^40), exactly; one record more or less moves it by at most 1."""
+    return next(distances([counts], [estimate]))
 
-    ``rounded`` keeps within 2^40, so a count beyond 2^42 is more than 2^40 away whatever it is.
+
+def distances(counts: Iterable[Counts], estimates: Iterable[NDArray[np.float64]]) -> Iterator[int]:
+    """Yield ``distance`` of each of the counts from its estimate; small ones are worked out together.
+
+    The counts are taken as they are needed, some at a time.
     """
-    a, b = counts.reshape(-1), estimate.reshape(-1)
+    waiting: list[tuple[Counts, NDArray[np.float64]]] = []
+    cells = 0
+    for exact, estimate in zip(counts, estimates, strict=True):
+        if cells + exact.size > _BLOCK and waiting:
+            yield from _together(waiting)
+            waiting, cells = [], 0
+        waiting.append((exact.reshape(-1), estimate.reshape(-1)))
+        cells += exact.size
+    if waiting:
+        yield from _together(waiting)
+
+
+def _together(pairs: list[tuple[Counts, NDArray[np.float64]]]) -> list[int]:
+    """Return the distance of each pair; several have no more cells in all than a block."""
+    if len(pairs) == 1:
+        return [_distance(*pairs[0])]
+    ends = np.cumsum([exact.size for exact, _ in pairs])
+    apart = _apart(np.concatenate([exact for exact, _ in pairs]), np.concatenate([estimate for _, estimate in pairs]))
+    sums = np.add.reduceat(apart, np.append(0, ends[:-1]))
+    return [min(int(found), TOP_DISTANCE) for found in sums]
+
+
+def _distance(counts: Counts, estimate: NDArray[np.float64]) -> int:
     total = 0
-    for start in range(0, a.size, _BLOCK):
-        cells = _within(a[start : start + _BLOCK], 4 * TOP_DISTANCE)
-        cells -= rounded(b[start : start + _BLOCK])
-        np.abs(cells, out=cells)
-        np.minimum(cells, TOP_DISTANCE, out=cells)
-        total = min(total + int(cells.sum()), TOP_DISTANCE)
+    for start in range(0, counts.size, _BLOCK):
+        apart = _apart(counts[start : start + _BLOCK], estimate[start : start + _BLOCK])
+        total = min(total + int(apart.sum()), TOP_DISTANCE)
     return total
 
 
-def scores(counts: Sequence[Counts], candidates: Sequence[Candidate]) -> Counts:
+def _apart(counts: Counts, estimate: NDArray[np.float64]) -> Counts:
+    """Return how far each count is from its estimate, at most 2^40.
+
+    ``rounded`` keeps within 2^40, so a count beyond 2^42 is more than 2^40 away whatever it is.
+    """
+    cells = _within(counts, 4 * TOP_DISTANCE)
+    cells -= rounded(estimate)
+    np.abs(cells, out=cells)
+    np.minimum(cells, TOP_DISTANCE, out=cells)
+    return cells
+
+
+def scores(counts: Iterable[Counts], candidates: Sequence[Candidate]) -> Counts:
     """Return one integer score per candidate. Each moves by at most ``weight * unit.score`` between
     neighbours.
     """
-    weights = integer_weights([c.weight for c in candidates])
-    return np.array(
-        [
-            int(w) * distance(exact, c.estimate) - _penalty(int(w), c.penalty)
-            for w, exact, c in zip(weights, counts, candidates, strict=True)
-        ],
-        dtype=np.int64,
-    )
+    weights = integer_weights([c.weight for c in candidates]).tolist()
+    far = distances(counts, (c.estimate for c in candidates))
+    found = [w * away - _penalty(w, c.penalty) for w, away, c in zip(weights, far, candidates, strict=True)]
+    return np.array(found, dtype=np.int64)
 
 
 def _penalty(weight: int, penalty: float) -> int:

@@ -5,12 +5,16 @@ Public: sensitivities are properties of the definition, never of a table.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from understudy.errors import FormatError, InternalError
 
 UnitKind = Literal["add-remove", "replace"]
+_ON_RECORD = re.compile(
+    r"(?P<kind>add_remove|replace)(?: of (?P<rows>[1-9]\d*) rows(?: of one (?P<person>.+))?)?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -18,13 +22,15 @@ class Unit:
     """Which tables count as neighbours. Two neighbours must be hard to tell apart from what is released.
 
     add-remove (also called unbounded): all records of one person, at most ``rows``, are added or removed. The number of
-    records is then private. replace (also called bounded): at most ``rows`` records of one person are replaced by others.
-    The number of records is then the same for all.
+    records is then private. replace (also called bounded): at most ``rows`` records of one person are replaced by as many
+    others. The number of records, and of each person's, is then the same for all.
     """
 
     kind: UnitKind
     rows: int = 1
-    """How many records one person may have."""
+    """How many records of one person are counted at most."""
+    person: str | None = None
+    """The column that identifies a person; None where each record is a person."""
 
     ADD_REMOVE: ClassVar[Unit]
     REPLACE: ClassVar[Unit]
@@ -39,16 +45,29 @@ class Unit:
     @classmethod
     def of(cls, value: str) -> Unit:
         """Return the unit that is on record as ``value``."""
-        for unit in UNITS:
-            if unit.value == value:
-                return unit
-        raise FormatError(f'There is no unit of privacy "{value}" on record; it is add_remove or replace.')
+        found = _ON_RECORD.fullmatch(value)
+        if found is None:
+            raise FormatError(f'There is no unit of privacy "{value}" on record; it is add_remove or replace.')
+        kind: UnitKind = "replace" if found["kind"] == "replace" else "add-remove"
+        return cls(kind, int(found["rows"] or 1), found["person"])
 
     @property
     def value(self) -> str:
-        """The unit as records have it: ``add_remove``, ``replace``; more rows than one are named."""
+        """The unit as records have it: ``add_remove``, ``replace``; more rows than one, and who is a person, are named."""
         name = self.kind.replace("-", "_")
+        if self.person is not None:
+            return f"{name} of {self.rows} rows of one {self.person}"
         return name if self.rows == 1 else f"{name} of {self.rows} rows"
+
+    @property
+    def protects(self) -> str:
+        """What is protected, in words."""
+        whom = "one row" if self.person is None else f'one "{self.person}", with all rows'
+        return f"{whom} ({'its presence' if self.kind == 'add-remove' else 'its content'})"
+
+    def adds_to(self, other: Unit) -> bool:
+        """Whether budgets add up: the same is protected, however many rows of a person either counts."""
+        return (self.kind, self.person) == (other.kind, other.person) and (self.person is not None or self == other)
 
     @property
     def l1(self) -> int:

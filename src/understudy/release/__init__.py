@@ -5,19 +5,11 @@ Public: nothing here has seen the private table except through the door.
 
 from understudy.release.answer import Answer
 from understudy.release.making import make_release
-from understudy.release.manifest import NOT_PRIVATE, BoundEntry, ChargeEntry, Manifest, RoundEntry, json_schema
-from understudy.release.release import Release
-from understudy.release.storage import load
+from understudy.release.release import Release, load
 
 __all__ = [
-    "NOT_PRIVATE",
     "Answer",
-    "BoundEntry",
-    "ChargeEntry",
-    "Manifest",
     "Release",
-    "RoundEntry",
-    "json_schema",
     "load",
     "make_release",
 ]

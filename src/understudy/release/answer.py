@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.errors import UserError, did_you_mean
-from understudy.release.promise import confidence
+from understudy.manifest.promise import confidence
 from understudy.schema import Column
 from understudy.schema.binned import Binned
 from understudy.schema.bins import Numbers

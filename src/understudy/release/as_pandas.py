@@ -21,8 +21,8 @@ def to_pandas(table: pa.Table, schema: Schema) -> Any:
 def _series(array: pa.ChunkedArray, column: Column) -> Any:
     """Return one column, of the same type whether or not a null was drawn."""
     if pa.types.is_boolean(array.type):
-        return pd.Series(pd.arrays.ArrowExtensionArray(array)).astype("boolean" if column.nullable else "bool")
+        return pd.Series(pd.arrays.ArrowExtensionArray(array)).astype("boolean" if column.decodes_null else "bool")
     series = array.to_pandas()
-    if pa.types.is_integer(array.type) and column.nullable:
+    if pa.types.is_integer(array.type) and column.decodes_null:
         return series.astype("float64")
     return series

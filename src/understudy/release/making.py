@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique
-from understudy.mechanism import Outcome, Round
-from understudy.model import Model
-from understudy.privacy import Budget
-from understudy.release.frames import Convert, to_arrow
-from understudy.release.manifest import (
+from understudy.domain import Clique, Combinations
+from understudy.manifest.manifest import (
     NOT_PRIVATE,
     Amount,
     BoundEntry,
@@ -29,21 +25,32 @@ from understudy.release.manifest import (
     PrivacyEntry,
     QueryEntry,
     RoundEntry,
+    RuleEntry,
     TableEntry,
     WorkloadEntry,
 )
+from understudy.mechanism import Outcome, Round
+from understudy.model import Model
+from understudy.privacy import Budget
+from understudy.release.frames import Convert, to_arrow
 from understudy.release.release import Release
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
-from understudy.uncertainty import Evidence, TableMarginals, bounds
+from understudy.uncertainty import Evidence, TableMarginals, bounded, bounds
 from understudy.workload import Workload
 
 DEFAULT_DELTA = 1e-9
+MOST_LISTED = 10_000
+"""Marginals of a workload that a manifest lists; of more it says the rule that they are made by."""
+MOST_BOUNDED, MOST_CELLS = 1 << 11, 1 << 25
+"""Marginals, and their cells together, whose bounds a manifest lists."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a release says about how it was asked for. ``rows`` None: as many as the model's noisy total."""
+    """What a release says about how it was asked for. ``rows`` None: as many as the model's noisy total, ``most_rows`` at
+    most.
+    """
 
     run: str
     workload: str = "custom"
@@ -51,6 +58,7 @@ class Settings:
     rows: int | None = None
     confidence: float = 0.95
     ledger: LedgerReference | None = None
+    most_rows: int | None = None
 
 
 def make_release(
@@ -63,7 +71,7 @@ def make_release(
     convert: Convert = to_arrow,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
-    codes = outcome.draw(rng, settings.rows)
+    codes = outcome.draw(rng, settings.rows, settings.most_rows)
     model, rows = outcome.model, len(codes)
     assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
@@ -80,7 +88,7 @@ def make_release(
         rounds=[_round(r) for r in outcome.rounds],
         charges=[ChargeEntry(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],
         confidence=settings.confidence,
-        bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence),
+        bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
@@ -124,11 +132,16 @@ def _privacy(outcome: Outcome, budget: Budget) -> PrivacyEntry:
         delta=delta,
         rho=Amount.of(budget.rho),
         spent=Amount.of(outcome.spent),
-        unit=cast(Literal["add_remove", "replace"], outcome.unit.value),  # checked by the record; users get no other
+        unit="replace" if outcome.unit.kind == "replace" else "add_remove",
+        person=outcome.unit.person,
+        rows_per_person=outcome.unit.rows,
     )
 
 
 def _workload(workload: Workload, name: str) -> WorkloadEntry:
+    if isinstance(workload.cliques, Combinations) and len(workload.cliques) > MOST_LISTED:
+        ((size, column),) = workload.cliques.layers
+        return WorkloadEntry(name=name, queries=workload.queries, rule=RuleEntry(size=size, column=column))
     listed = [
         QueryEntry(attributes=list(clique), weight=cost)
         for clique, cost in zip(workload.cliques, workload.query_weights, strict=True)
@@ -160,10 +173,11 @@ def _round(r: Round) -> RoundEntry:
     )
 
 
-def _bounds(outcome: Outcome, table: _Weighted, confidence: float) -> list[BoundEntry]:
+def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:
     evidence = Evidence.of(outcome)
-    for_table = bounds(evidence, table, confidence=confidence)
-    for_model = bounds(evidence, confidence=confidence)
+    listed = bounded(evidence, MOST_BOUNDED, MOST_CELLS, rng)
+    for_table = bounds(evidence, table, confidence=confidence, cliques=listed)
+    for_model = bounds(evidence, confidence=confidence, cliques=listed)
     return [
         BoundEntry(
             columns=list(clique),

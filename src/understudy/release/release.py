@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,22 +15,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SchemaError, UserError
-from understudy.model import Model
-from understudy.privacy import Charge, Distances, Measurement, Unit
+from understudy.manifest import Manifest, RoundEntry
+from understudy.privacy import Charge, Distances, Unit
 from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
-from understudy.release.card import privacy_card
+from understudy.release.contents import Contents
 from understudy.release.frames import Convert, to_arrow
-from understudy.release.manifest import NOT_PRIVATE, Manifest, RoundEntry
 from understudy.release.marks import carries_mark
 from understudy.release.show import as_html, as_text
+from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
-from understudy.schema import Schema
+from understudy.report import render_report
 from understudy.uncertainty import Bound, Evidence, Intervals, TableMarginals, bounds, cell_intervals
 from understudy.workload import Workload
 
@@ -38,15 +37,9 @@ TableFormat = Literal["csv", "parquet"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Contents):
     """A synthetic table with everything that may be known about it. ``manifest`` is what ``release.json`` says."""
 
-    manifest: Manifest
-    schema: Schema
-    model: Model
-    measurements: tuple[Measurement, ...]
-    synthetic: SyntheticTable
-    """The synthetic rows, as codes and as an Arrow table."""
     convert: Convert = to_arrow
     """Makes the kind of table that came in out of synthetic rows."""
 
@@ -59,11 +52,6 @@ class Release:
         """The synthetic table, as the kind of table that came in (an Arrow table for files and loaded releases)."""
         return self._handed_out(self.synthetic, caller=4)
 
-    @property
-    def arrow(self) -> pa.Table:
-        """The synthetic table in the types of the schema."""
-        return self.synthetic.arrow
-
     def _handed_out(self, table: SyntheticTable, caller: int = 3) -> Any:
         """Return the kind of table that came in; one that cannot carry the mark of a seeded run comes with a warning."""
         made = self.convert(table.marked(self.notice))
@@ -75,16 +63,6 @@ class Release:
     def record(self) -> Manifest:
         """The former name of ``manifest``."""
         return self.manifest
-
-    @property
-    def private(self) -> bool:
-        """Whether the promise holds: False for a seeded research run."""
-        return self.manifest.private
-
-    @property
-    def notice(self) -> str:
-        """Empty, or why this is not private."""
-        return self.manifest.notice if self.private else self.manifest.notice or NOT_PRIVATE
 
     @property
     def epsilon(self) -> float:
@@ -114,7 +92,8 @@ class Release:
     @property
     def unit(self) -> Unit:
         """Which tables count as neighbours."""
-        return Unit.of(self.manifest.privacy.unit)
+        privacy = self.manifest.privacy
+        return Unit("replace" if privacy.unit == "replace" else "add-remove", privacy.rows_per_person, privacy.person)
 
     @property
     def rounds(self) -> tuple[RoundEntry, ...]:
@@ -135,8 +114,13 @@ class Release:
     def workload(self) -> Workload:
         """The marginals that the table should preserve."""
         named = self.manifest.workload
-        cliques = tuple(self.domain.clique(query.attributes) for query in named.marginals)
-        return Workload(self.domain, cliques, tuple(query.weight for query in named.marginals), named.queries)
+        if (rule := named.rule) is not None:
+            if rule.column is None:
+                return Workload.all_kway(self.domain, rule.size)
+            return Workload.target(self.domain, rule.column, rule.size)
+        listed = named.marginals or []
+        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
+        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -147,7 +131,8 @@ class Release:
     def bounds(self) -> dict[Clique, Bound]:
         """How far off each marginal of the synthetic table may be: in rows, summed over cells, each by itself.
 
-        Every synthetic row counts as ``weight`` rows.
+        Every synthetic row counts as ``weight`` rows. Of a workload with very many marginals a part is listed; ``marginal``
+        has the bound of any other that there is one for.
         """
         confidence = self.manifest.confidence
         return {
@@ -165,11 +150,6 @@ class Release:
             for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
-
-    @cached_property
-    def card(self) -> str:
-        """The privacy card: what was promised, to whom, under which assumptions (Markdown)."""
-        return privacy_card(self.manifest, self.schema)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -193,8 +173,15 @@ class Release:
 
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
-        counts = TableMarginals(self.domain, self.codes).marginal(self.domain.clique(columns))
-        return np.asarray(counts * self.weight, np.float64)
+        return self.table_marginals([self.domain.clique(columns)])[0]
+
+    def table_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.float64]]:
+        """As ``table_marginal``, for several sets of columns at once."""
+        return [np.asarray(counts * self.weight, np.float64) for counts in self._counted.marginals(cliques)]
+
+    @cached_property
+    def _counted(self) -> TableMarginals:
+        return TableMarginals(self.domain, self.codes)
 
     def marginal(self, *columns: str) -> Answer:
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
@@ -227,15 +214,20 @@ class Release:
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
         """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
-        from understudy.release.storage import save
-
-        return save(self, Path(folder), format=format, report=report, overwrite=overwrite)
+        page = render_report if report else None
+        return save(self, Path(folder), format=format, page=page, overwrite=overwrite)
 
     def __repr__(self) -> str:
         return as_text(self.manifest)
 
     def _repr_html_(self) -> str:
         return as_html(self.manifest, self.arrow.slice(0, 5))
+
+
+def load(folder: str | Path) -> Release:
+    """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
+    found = read(Path(folder))
+    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic)
 
 
 def _whole(rows: int) -> int:

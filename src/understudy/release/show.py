@@ -6,9 +6,9 @@ from html import escape
 
 import pyarrow as pa
 
+from understudy.manifest.manifest import Manifest
+from understudy.manifest.promise import confidence, parameters, unit_words
 from understudy.quantities import percent, show_size
-from understudy.release.manifest import Manifest
-from understudy.release.promise import UNITS, confidence, parameters
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
 
@@ -40,13 +40,12 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     promise = parameters(privacy)
     rounds = len(manifest.rounds)
     how = f"{manifest.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(manifest.charges)} charges"
-    asked = {tuple(query.attributes) for query in manifest.workload.marginals}
-    shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.bounds if tuple(b.columns) in asked)
+    shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
     middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
     spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
-        ("unit", UNITS[privacy.unit]),
+        ("unit", unit_words(privacy)),
         ("made by", how),
         ("model", f"{len(model.cliques)} cliques, {show_size(model.size)}, {model.measured} noisy marginals"),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),

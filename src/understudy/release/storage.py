@@ -10,12 +10,12 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -24,23 +24,22 @@ from pydantic import Field, ValidationError
 
 from understudy.domain import Clique, Domain
 from understudy.errors import FormatError, SchemaError, UserError
+from understudy.manifest.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
 from understudy.model import load_model, save_model
-from understudy.privacy import LinearMap, Matrix, Measurement, stored_map
-from understudy.release.manifest import FORMAT, VERSION, Amount, Entry, Finite, Manifest
+from understudy.privacy import LinearMap, Measurement, stored_map
+from understudy.release.contents import Contents
 from understudy.release.marks import marked_path
 from understudy.release.synthetic import SyntheticTable
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
 
-if TYPE_CHECKING:
-    from understudy.release.release import Release
-
 LARGEST_JSON = 1 << 28
 ROOM, BYTES_PER_VALUE = 32 << 20, 24
 """What must be free on the disk before a run: for the model and the rest, and for each value of the table."""
 
 T = TypeVar("T", bound=Entry)
+C = TypeVar("C", bound=Contents)
 
 
 class _Query(Entry):
@@ -68,12 +67,14 @@ class _Index(Entry):
     measurements: list[_Measured]
 
 
-def save(release: Release, folder: Path, *, format: str, report: bool = True, overwrite: bool = False) -> Path:
-    """Write ``release`` to a folder beside ``folder``, then give it its name in one step."""
+def save(release: C, folder: Path, *, format: str, page: Callable[[C], str] | None = None, overwrite: bool = False) -> Path:
+    """Write ``release`` to a folder beside ``folder``, with its ``page`` if one is made, then name it in one step."""
     require_format(format)
     refuse_existing(folder, overwrite)
     with staged(folder) as draft:
-        write_into(release, draft, format, report)
+        write_into(release, draft, format)
+        if page is not None:  # last, since it is a page about the others
+            (draft / "report.html").write_text(page(release), encoding="utf-8", newline="\n")
     return folder
 
 
@@ -95,19 +96,15 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
         raise UserError(f"{folder} is not a release, so it is not overwritten. Name another folder.")
 
 
-def write_into(release: Release, folder: Path, format: str, report: bool) -> None:
-    """Write every file of ``release`` into an existing folder; the report last, since it is a page about the others."""
-    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private))
+def write_into(release: Contents, folder: Path, format: str) -> None:
+    """Write every file of ``release`` but its page into an existing folder."""
+    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private), release.schema)
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
     text = json.dumps(release.manifest.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
-    if report:
-        from understudy.report import write_report  # the room below, which reads releases; needed by none but this
-
-        write_report(release, folder / "report.html")
 
 
 def require_room(folder: Path, values: int) -> None:
@@ -176,18 +173,16 @@ def _swap(draft: Path, folder: Path) -> None:
         draft.rename(folder)
 
 
-def load(folder: str | Path) -> Release:
-    """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
-    from understudy.release.release import Release
-
-    folder = Path(folder)
+def read(folder: Path) -> Contents:
+    """Read back what ``save`` wrote; a missing, damaged, foreign or too new folder is a ``FormatError``."""
     manifest = _manifest(folder / "release.json")
     schema = _schema(manifest)
     model = load_model(folder / "model")
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
     measurements = _read_measurements(folder / "measurements", schema.domain, manifest.private)
-    return Release(manifest, schema, model, measurements, SyntheticTable(schema, _table(folder, schema, manifest.private)))
+    table = SyntheticTable(schema, _table(folder, schema, manifest.private))
+    return Contents(manifest, schema, model, measurements, table)
 
 
 def _manifest(path: Path) -> Manifest:
@@ -230,7 +225,7 @@ def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, not
     (folder / "measurements.json").write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     flat = np.concatenate([np.empty(0, "<i8"), *(m.values.reshape(-1) for m in measurements)]).astype("<i8")
     np.save(marked_path(folder / "values.npy", not notice), flat, allow_pickle=False)
-    weights = [m.query.weights.reshape(-1) for m in measurements if isinstance(m.query, Matrix)]
+    weights = [m.query.stored for m in measurements if m.query is not None and m.query.stored is not None]
     if weights:
         np.save(marked_path(folder / "queries.npy", not notice), np.concatenate(weights).astype("<i8"), allow_pickle=False)
 
@@ -238,8 +233,7 @@ def _write_measurements(measurements: tuple[Measurement, ...], folder: Path, not
 def _query(query: LinearMap | None) -> _Query | None:
     if query is None:
         return None
-    size = query.weights.size if isinstance(query, Matrix) else 0
-    return _Query(kind=query.kind, answers=query.answers, weights=size)
+    return _Query(kind=query.kind, answers=query.answers, weights=0 if query.stored is None else query.stored.size)
 
 
 def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Measurement, ...]:

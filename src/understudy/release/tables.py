@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -13,20 +15,47 @@ from understudy.errors import FormatError
 from understudy.schema import Column, Schema
 from understudy.schema.reading import Fault
 
+_ROWS = 65_536
+_NEEDS_QUOTES = r'^$|[",\r\n]|^\s|\s$'
 
-def write_table(table: pa.Table, path: Path) -> None:
+
+def write_table(table: pa.Table, path: Path, schema: Schema) -> None:
     """Write ``table`` to a file, by the ending of its name."""
     if path.suffix == ".parquet":
         pa.parquet.write_table(table, path)
-    else:
-        pa.csv.write_csv(table.cast(_plain(table.schema)), path)
+        return
+    with open(path, "wb") as file:
+        write_csv(table, file, schema)
+
+
+def write_csv(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
+    """Write ``table`` as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
+    _write_lines(file, [pa.array([name]) for name in table.column_names])
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        _write_lines(file, [schema[name].spell(pa.chunked_array([values])).combine_chunks() for name, values in columns])
+
+
+def _write_lines(file: BinaryIO, fields: list[pa.Array]) -> None:
+    texts = [_quoted(pc.cast(field, pa.large_string())) for field in fields]
+    ends = pa.scalar("\n", pa.large_string())
+    lines = pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string()), null_handling="replace")
+    file.write("".join(pc.binary_join_element_wise(lines, ends, pa.scalar("", pa.large_string())).to_pylist()).encode())
+
+
+def _quoted(text: pa.Array) -> pa.Array:
+    """Put quotes around text that needs them, empty text included: without quotes it would be null."""
+    needs = pc.match_substring_regex(text, _NEEDS_QUOTES)
+    inside = pc.replace_substring(text, '"', '""')
+    mark = pa.scalar('"', pa.large_string())
+    return pc.if_else(needs, pc.binary_join_element_wise(mark, inside, mark, pa.scalar("", pa.large_string())), text)
 
 
 def read_table(path: Path, schema: Schema) -> pa.Table:
     """Read a file that ``write_table`` wrote, in the types of ``schema`` and with its categories."""
     try:
         types = schema.arrow_schema
-        table = pa.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path, types)
+        table = pa.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path, schema)
         columns = [_typed(table.column(column.name), column) for column in schema.columns]
         return pa.table(columns, schema=types)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
@@ -34,6 +63,8 @@ def read_table(path: Path, schema: Schema) -> pa.Table:
 
 
 def _typed(array: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    if _spells_null(column) and array.type != column.type:
+        array = pc.if_else(pc.equal(array, column.own_nulls[0]), pa.scalar(None, array.type), array)
     if not pa.types.is_dictionary(column.type):
         return array.cast(column.type)
     if (column.faults(array) > Fault.MISSING).any():
@@ -41,9 +72,18 @@ def _typed(array: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     return pa.chunked_array([column.decode(column.encode(array), np.random.default_rng(0))])
 
 
-def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
+def _spells_null(column: Column) -> bool:
+    """Whether a CSV file spells null in a way that the column's type cannot hold."""
+    return column.decodes_null and column.own_nulls not in ((), ("",))
+
+
+def _read_csv(path: Path, schema: Schema) -> pa.Table:
+    types = [
+        pa.field(field.name, pa.string() if _spells_null(schema[field.name]) else field.type)
+        for field in _plain(schema.arrow_schema)
+    ]
     convert = pa.csv.ConvertOptions(
-        column_types=_plain(schema), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        column_types=pa.schema(types), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
     parse = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     return pa.csv.read_csv(path, convert_options=convert, parse_options=parse)

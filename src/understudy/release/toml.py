@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 from understudy.schema.declaration import SchemaDeclaration
@@ -22,6 +22,8 @@ def schema_toml(declaration: SchemaDeclaration, notice: str = "") -> str:
     parts = ["# The schema of the released table, without the comments of the original."]
     if notice:
         parts.insert(0, f"# {notice}")
+    if found.get("person"):
+        parts.append("\n".join(f"{name} = {_value(found[name])}" for name in ("person", "rows_per_person")))
     if found.get("table"):
         parts.append(_table("[table]", found["table"]))
     for name, column in declaration.columns.items():
@@ -48,7 +50,7 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, date | datetime):
+    if isinstance(value, date | datetime | time):
         return value.isoformat()
     if isinstance(value, list):
         return "[" + ", ".join(_value(item) for item in value) + "]"

@@ -5,24 +5,67 @@ Public: a release is, and nothing else is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.release import Release, RoundEntry
-from understudy.release.promise import assumptions, sentences
-from understudy.schema import Column
+from understudy.manifest import Manifest, RoundEntry
+from understudy.manifest.promise import assumptions, sentences, unit_words
+from understudy.model import Model
+from understudy.privacy import Measurement
+from understudy.schema import Column, Schema
+from understudy.uncertainty import Bound
 from understudy.uncertainty.supported import reading
+from understudy.workload import Workload
 
 Floats = NDArray[np.float64]
 
-MOST_BARS = 128
-"""A column with more values than this is drawn in groups of neighbouring values, or by its largest alone."""
+MOST_BARS, FEWEST_BARS, ALL_BARS = 128, 12, 6000
+"""A column with more values than this is drawn in groups of neighbouring values, or by its largest alone.
+
+With very many columns each has fewer, so that a page stays one that a browser can show.
+"""
+
+
+class Reported(Protocol):
+    """A release, as far as its page needs it: the release itself is further down the house, and saves its page with it."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What ``release.json`` says."""
+
+    @property
+    def schema(self) -> Schema:
+        """What the table may contain."""
+
+    @property
+    def model(self) -> Model:
+        """The model behind the table."""
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What was measured."""
+
+    @property
+    def workload(self) -> Workload:
+        """The marginals that the table should preserve."""
+
+    @property
+    def bounds(self) -> Mapping[Clique, Bound]:
+        """How far off each marginal of the table may be."""
+
+    @property
+    def notice(self) -> str:
+        """Empty, or why this is not private."""
+
+    def table_marginal(self, *columns: str) -> Floats:
+        """Return the synthetic table's counts on ``columns``, each row counted as often as it stands for rows."""
 
 
 @dataclass(frozen=True)
@@ -119,29 +162,30 @@ class ReportData:
     """Rules that forbid combinations."""
 
 
-def report_data(release: Release) -> ReportData:
+def report_data(release: Reported) -> ReportData:
     """Read off a release what its report shows."""
     manifest, table = release.manifest, release.schema.table
-    known = {clique: _bound(release, clique) for clique in release.bounds}
-    workload = [known[c] for c in release.workload.cliques if c in known]
+    known = [_bound(release, clique) for clique in release.bounds]
+    own = {release.schema.domain.clique(b.columns) for b in manifest.workload_bounds()}
+    workload = [b for b in known if b.clique in own]
     checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
-        private=release.private,
+        private=manifest.private,
         notice=release.notice,
         version=manifest.understudy,
         mechanism=manifest.mechanism.name,
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
-        unit=manifest.privacy.unit,
-        epsilon=release.epsilon,
-        delta=release.delta,
+        unit=unit_words(manifest.privacy),
+        epsilon=manifest.privacy.epsilon,
+        delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,
         promise=tuple(sentences(manifest)),
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
-        starting=float(release.spent - sum(r.rho.fraction for r in manifest.rounds) - checking),
+        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking),
         checking=float(checking),
         rows=manifest.table.rows,
         total=manifest.table.total,
@@ -150,29 +194,30 @@ def report_data(release: Release) -> ReportData:
         workload=manifest.workload.name,
         queries=len(release.workload.cliques),
         columns=tuple(column_view(release, column) for column in release.schema.columns),
-        rounds=release.rounds,
+        rounds=tuple(manifest.rounds),
         measured=tuple((m.clique, m.sigma) for m in release.measurements),
         edges=tuple(_edges(release)),
         model_size=manifest.model.size,
-        pairs=tuple(known[p] for p in combinations(release.domain.attributes, 2) if p in known),
+        pairs=tuple(b for b in known if len(b.clique) == 2),
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
-        without_bound=sum(c not in known for c in release.workload.cliques),
+        without_bound=len(release.workload.cliques) - len(workload),
         zeros=len(release.schema.zeros),
     )
 
 
-def _bound(release: Release, clique: Clique) -> BoundView:
+def _bound(release: Reported, clique: Clique) -> BoundView:
     bound = release.bounds[clique]
     return BoundView(
         clique, bound.value, bound.value / max(release.manifest.table.total, 1.0), bound.kind == "supported", bound.checked
     )
 
 
-def column_view(release: Release, column: Column) -> ColumnView:
+def column_view(release: Reported, column: Column) -> ColumnView:
     """Return one column's distribution with a band for all of its values at once."""
     ordered = column.kind not in ("categorical", "boolean")
     synthetic = release.table_marginal(column.name)
-    width = -(-column.size // MOST_BARS) if ordered else 1
+    most = bars_for(len(release.schema.columns))
+    width = -(-column.size // most) if ordered else 1
     groups = _groups(column, width)
     band = _band(release, column.name, groups)
     drawn = [
@@ -181,7 +226,7 @@ def column_view(release: Release, column: Column) -> ColumnView:
     ]
     if not ordered:
         drawn.sort(key=lambda v: (not v.ordinary, -v.synthetic))
-    shown = drawn if ordered else drawn[:MOST_BARS]
+    shown = drawn if ordered else drawn[:most]
     return ColumnView(
         name=column.name,
         kind=column.kind,
@@ -192,6 +237,11 @@ def column_view(release: Release, column: Column) -> ColumnView:
         grouped=width,
         radius=band.radius,
     )
+
+
+def bars_for(columns: int) -> int:
+    """Return how many bars each of so many columns may have."""
+    return max(FEWEST_BARS, min(MOST_BARS, ALL_BARS // columns))
 
 
 def _groups(column: Column, width: int) -> list[list[int]]:
@@ -212,7 +262,7 @@ class _Band:
     radius: float | None
 
 
-def _band(release: Release, name: str, groups: Sequence[Sequence[int]]) -> _Band:
+def _band(release: Reported, name: str, groups: Sequence[Sequence[int]]) -> _Band:
     """Return limits that hold for all groups of one column at once, in real records."""
     together = max(map(len, groups))  # for a shorter group the radius is too wide, never too narrow
     failure = 1 - release.manifest.confidence
@@ -230,7 +280,7 @@ def _limits(low: float, high: float) -> tuple[float, float]:
     return lower, max(float(np.floor(high)), lower)
 
 
-def _edges(release: Release) -> Iterable[Edge]:
+def _edges(release: Reported) -> Iterable[Edge]:
     together: dict[tuple[str, str], int] = {}
     for measurement in release.measurements:
         for a, b in combinations(measurement.clique, 2):

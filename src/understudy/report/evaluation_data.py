@@ -5,21 +5,17 @@ What an evaluation must have is stated here as protocols, because evaluations ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique
-from understudy.release import Release
-from understudy.report.data import ColumnView, Value
+from understudy.domain import Clique, Combinations
+from understudy.report.data import ColumnView, Reported, Value, bars_for
 from understudy.schema import Column
 from understudy.uncertainty import Bound
-
-MOST_BARS = 128
-"""Of a column with more values, neighbours are drawn together, or the largest alone."""
 
 
 class Comparison(Protocol):
@@ -31,13 +27,13 @@ class Comparison(Protocol):
         ...
 
     @property
-    def real(self) -> NDArray[np.int64]:
-        """The real counts."""
+    def real(self) -> NDArray[np.int64] | None:
+        """The real counts of a single column."""
         ...
 
     @property
-    def synthetic(self) -> NDArray[np.float64]:
-        """The synthetic counts, each row counted as many times as it stands for records."""
+    def synthetic(self) -> NDArray[np.float64] | None:
+        """The synthetic counts of a single column, each row counted as many times as it stands for records."""
         ...
 
     @property
@@ -55,7 +51,7 @@ class Evaluation(Protocol):
     """A release beside the table it stands for."""
 
     @property
-    def release(self) -> Release:
+    def release(self) -> Reported:
         """The release."""
         ...
 
@@ -115,22 +111,23 @@ class EvaluationData:
 
 def evaluation_data(evaluation: Evaluation) -> EvaluationData:
     """Read off an evaluation what its page shows."""
-    release = evaluation.release
+    release, most = evaluation.release, bars_for(len(evaluation.release.schema.columns))
     found = {m.clique: m for m in evaluation.marginals}
     errors = {clique: _error(m, max(evaluation.rows, 1)) for clique, m in found.items()}
-    asked = [errors[c] for c in release.workload.cliques if c in errors]
+    own = _quick(release.workload.cliques)
+    asked = [e for e in errors.values() if e.clique in own]
     return EvaluationData(
         title=release.schema.table.name or "Synthetic table",
         rows=evaluation.rows,
         synthetic_rows=release.manifest.table.rows,
         error=evaluation.error,
-        epsilon=release.epsilon,
-        private=release.private,
+        epsilon=release.manifest.privacy.epsilon,
+        private=release.manifest.private,
         confidence=release.manifest.confidence,
         workload=release.manifest.workload.name,
         version=release.manifest.understudy,
-        attributes=release.domain.attributes,
-        columns=tuple(_column(found[c.name,], c) for c in release.schema.columns if (c.name,) in found),
+        attributes=release.schema.domain.attributes,
+        columns=tuple(_column(found[c.name,], c, most) for c in release.schema.columns if (c.name,) in found),
         pairs=tuple(e for e in errors.values() if len(e.clique) == 2),
         marginals=tuple(sorted(asked, key=lambda e: (e.share, e.clique))),
         compared=len(errors),
@@ -139,14 +136,20 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
     )
 
 
+def _quick(cliques: Sequence[Clique]) -> Container[Clique]:
+    return cliques if isinstance(cliques, Combinations) else frozenset(cliques)
+
+
 def _error(m: Comparison, rows: int) -> ErrorView:
     return ErrorView(m.clique, m.error / rows, None if m.bound is None else m.bound.value / rows, m.error)
 
 
-def _column(m: Comparison, column: Column) -> ColumnView:
+def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     """Return both distributions: the real count is drawn as a range without width."""
     ordered = column.kind not in ("categorical", "boolean")
-    width = -(-column.size // MOST_BARS) if ordered else 1
+    width = -(-column.size // most) if ordered else 1
+    assert m.real is not None  # of a single column they are kept
+    assert m.synthetic is not None
     starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [
@@ -155,7 +158,7 @@ def _column(m: Comparison, column: Column) -> ColumnView:
     ]
     if not ordered:
         drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))
-    shown = drawn if ordered else drawn[:MOST_BARS]
+    shown = drawn if ordered else drawn[:most]
     return ColumnView(
         column.name, column.kind, column.description or "", ordered, tuple(shown), len(drawn) - len(shown), width, 0.0
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent
-from understudy.release.promise import confidence, rounded_up
 from understudy.report.charts.distribution import REAL, distribution
 from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking
@@ -12,11 +12,13 @@ from understudy.report.evaluation_data import ErrorView, EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, plural
 from understudy.report.page import Mark, Section, facts, page
-from understudy.report.tables import folded, names, plain_names, table
+from understudy.report.tables import folded, names, plain_names, prominent, table
 
 INTERNAL = Mark("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")
 MOST_RANKED = 6
 MOST_LISTED = 400
+MOST_PAIRS = 2000
+MOST_DRAWN = 48
 
 
 def render(evaluation: EvaluationData) -> str:
@@ -93,17 +95,19 @@ def _card(column: ColumnView) -> Html:
 def _pairs(evaluation: EvaluationData) -> Html:
     if len(evaluation.attributes) < 2:
         return tag("p", "There is one column, so there are no pairs.")
-    cells = {
-        e.clique: Cell(e.share, f"{plain_names(e.clique)}: {percent(e.share)}", e.within is False) for e in evaluation.pairs
-    }
-    missing = len(cells) < len(evaluation.attributes) * (len(evaluation.attributes) - 1) // 2
-    marked = "beyond its bound" if any(e.within is False for e in evaluation.pairs) else None
-    furthest = sorted(evaluation.pairs, key=lambda e: (-e.share, e.clique))
+    shown = prominent(evaluation.attributes, [(e.clique, e.share) for e in evaluation.pairs], MOST_DRAWN)
+    drawn = [e for e in evaluation.pairs if set(e.clique) <= set(shown)]
+    cells = {e.clique: Cell(e.share, f"{plain_names(e.clique)}: {percent(e.share)}", e.within is False) for e in drawn}
+    missing = len(cells) < len(shown) * (len(shown) - 1) // 2
+    marked = "beyond its bound" if any(e.within is False for e in drawn) else None
+    furthest = sorted(evaluation.pairs, key=lambda e: (-e.share, e.clique))[:MOST_PAIRS]
+    name = "All" if len(furthest) == len(evaluation.pairs) else f"The {MOST_PAIRS} furthest off of"
+    fewer = f" Drawn: the {len(shown)} columns that are furthest off." if len(shown) < len(evaluation.attributes) else ""
     return words(
-        tag("p", "The true error of every pair that the workload holds, as a share of the records."),
+        tag("p", "The true error of every pair that was compared, as a share of the records." + fewer),
         legend(none="not compared" if missing else None, marked=marked),
-        heatmap(evaluation.attributes, cells, caption="True error of every pair of columns", none="not compared"),
-        folded(f"All {plural(len(furthest), 'pair')}, as a table", _table(furthest, "True error of every pair")),
+        heatmap(shown, cells, caption="True error of every pair of columns", none="not compared"),
+        folded(f"{name} {plural(len(evaluation.pairs), 'pair')}, as a table", _table(furthest, "True error of every pair")),
     )
 
 

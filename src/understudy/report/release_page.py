@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent, show_size
-from understudy.release.promise import UNITS, confidence, rounded_up
 from understudy.report import words as say
 from understudy.report.charts.budget import budget_bar, round_columns
 from understudy.report.charts.distribution import distribution
@@ -19,11 +19,15 @@ from understudy.report.data import BoundView, ColumnView, ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
-from understudy.report.tables import folded, names, plain_names, table
+from understudy.report.tables import folded, names, plain_names, prominent, table
 
 MOST_RANKED = 6
 MOST_LISTED = 400
-"""Marginals of the workload that are listed one by one: the furthest off."""
+"""Marginals that are listed one by one: the furthest off."""
+MOST_PAIRS = 2000
+"""Pairs that are listed: the furthest off."""
+MOST_DRAWN = 48
+"""Columns of the drawings that show pairs: those with the strongest ties."""
 
 
 def render(report: ReportData) -> str:
@@ -123,7 +127,9 @@ def _rounds(report: ReportData) -> Html:
 
 def _model(report: ReportData) -> Html:
     attributes = [c.name for c in report.columns]
-    alone = [name for name in attributes if not any(name in e.pair for e in report.edges)]
+    tied = {name for e in report.edges for name in e.pair}
+    alone = [name for name in attributes if name not in tied]
+    shown = _prominent(report)
     said = (
         "A line joins two columns that were measured together; the thicker it is, the more one says about the other "
         "in the model. Columns without a line between them are related only through others."
@@ -133,8 +139,16 @@ def _model(report: ReportData) -> Html:
     aside = (
         tag("p", "Not measured with any other: ", ", ".join(alone), ".", class_="note") if alone and report.edges else None
     )
-    drawn = tag("figure", graph(attributes, report.edges)) if report.edges else None
+    if len(shown) < len(attributes):
+        said += f" Drawn: the {len(shown)} columns with the strongest ties."
+    edges = [e for e in report.edges if set(e.pair) <= set(shown)]
+    drawn = tag("figure", graph(shown, edges)) if edges else None
     return tag("div", words(drawn, tag("div", tag("p", said), aside, _ties(report))), class_="beside")
+
+
+def _prominent(report: ReportData) -> list[str]:
+    """Return the columns of drawings that show pairs."""
+    return prominent([c.name for c in report.columns], [(e.pair, e.strength) for e in report.edges], MOST_DRAWN)
 
 
 def _ties(report: ReportData) -> Html | None:
@@ -200,18 +214,23 @@ def _pairs(report: ReportData) -> Html:
         f"add up to at most this share of the records, with probability {sure}. A record in the wrong cell counts twice, "
         "so about 200% is the worst there is."
     )
-    cells = {b.clique: Cell(b.share, f"{plain_names(b.clique)}: {_described(b)}", b.measured) for b in report.pairs}
-    missing = len(cells) < len(attributes) * (len(attributes) - 1) // 2
-    rows = [_bound_row(b) for b in sorted(report.pairs, key=lambda b: (-b.share, b.clique))]
-    marked = "measured together" if any(b.measured for b in report.pairs) else None
+    shown = _prominent(report)
+    drawn = [b for b in report.pairs if set(b.clique) <= set(shown)]
+    cells = {b.clique: Cell(b.share, f"{plain_names(b.clique)}: {_described(b)}", b.measured) for b in drawn}
+    missing = len(cells) < len(shown) * (len(shown) - 1) // 2
+    listed = sorted(report.pairs, key=lambda b: (-b.share, b.clique))[:MOST_PAIRS]
+    name = "All" if len(listed) == len(report.pairs) else f"The {MOST_PAIRS} furthest off of"
+    marked = "measured together" if any(b.measured for b in drawn) else None
+    fewer = f" Drawn: the {len(shown)} columns with the strongest ties." if len(shown) < len(attributes) else ""
     return words(
-        tag("p", said),
+        tag("p", said + fewer),
         legend(none="no bound" if missing else None, marked=marked),
-        heatmap(attributes, cells, caption="Bounded error of every pair of columns", none="no bound"),
+        heatmap(shown, cells, caption="Bounded error of every pair of columns", none="no bound"),
         tag("p", "To find a pair, follow one name to the left and the other one down.", class_="note"),
-        folded(f"All {plural(len(rows), 'pair')}, as a table", _bound_table(rows, "Bounded error of every pair"))
-        if rows
-        else None,
+        folded(
+            f"{name} {plural(len(report.pairs), 'pair')}, as a table",
+            _bound_table([_bound_row(b) for b in listed], "Bounded error of every pair"),
+        ),
     )
 
 
@@ -255,7 +274,9 @@ def _marginals(report: ReportData) -> Html:
             else "."
         )
     )
-    gone = f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound."
+    gone = (
+        f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound here."
+    )
     listed = report.bounds[-MOST_LISTED:]
     name = "All" if len(listed) == len(report.bounds) else f"The {MOST_LISTED} furthest off of"
     rows = [_bound_row(b) for b in reversed(listed)]
@@ -285,7 +306,7 @@ def _making(report: ReportData) -> Html:
         ("Mechanism", report.mechanism),
         *((f"Option: {name}", value) for name, value in report.options),
         ("Workload", f"{report.workload}, {plural(report.queries, 'marginal')}"),
-        ("Neighbouring tables", UNITS[report.unit]),
+        ("Neighbouring tables", report.unit),
         ("Budget", f"ρ = {rounded_up(report.rho)} (ε = {rounded_up(report.epsilon)}, δ = {rounded_up(report.delta)})"),
         ("Spent", f"ρ = {rounded_up(report.spent)}"),
         ("Rounds", f"{len(report.rounds)}, ended by {report.ended}" if report.rounds else "none"),

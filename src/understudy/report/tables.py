@@ -51,6 +51,18 @@ def names(clique: Sequence[str]) -> Html:
     return words(parts)
 
 
+def prominent(attributes: Sequence[str], pairs: Iterable[tuple[Sequence[str], float]], most: int) -> list[str]:
+    """Return the ``most`` columns that matter most by their pairs' numbers, added up; in their own order."""
+    if len(attributes) <= most:
+        return list(attributes)
+    matters = dict.fromkeys(attributes, 0.0)
+    for pair, number in pairs:
+        for name in pair:
+            matters[name] += number
+    kept = set(sorted(attributes, key=lambda name: -matters[name])[:most])
+    return [name for name in attributes if name in kept]
+
+
 def short(name: str, letters: int) -> str:
     """Return ``name`` cut in the middle: names of columns often differ at their ends."""
     if len(name) <= letters:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
+from understudy.manifest.promise import rounded_up
 from understudy.quantities import percent
-from understudy.release.promise import rounded_up
 from understudy.report.data import ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, digits, plural
@@ -15,7 +15,9 @@ HIGH = 0.25
 
 MECHANISMS = {
     "aim": "AIM chose, round by round, the combination of columns that its model answered worst, and measured it.",
+    "aim2": "AIM2 chose, round by round, the combination of columns where measuring was expected to improve its model most.",
     "mwem": "MWEM chose, in rounds of equal cost, what its model answered worst, and measured it.",
+    "mst": "Every column was measured first, then the pairs of a tree that ties the most dependent columns together.",
     "independent": "Every column was measured by itself; columns are treated as unrelated.",
     "gaussian+pgm": "Every marginal of the workload was measured, and one model was fitted to them all.",
 }

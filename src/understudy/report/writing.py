@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.release import Release
 from understudy.report import evaluation_page, release_page
-from understudy.report.data import report_data
+from understudy.report.data import Reported, report_data
 from understudy.report.evaluation_data import Evaluation, evaluation_data
 from understudy.report.page import write
 
 
-def render_report(release: Release) -> str:
+def render_report(release: Reported) -> str:
     """Return the report of ``release`` as one HTML page, the same for the same release."""
     return release_page.render(report_data(release))
 
 
-def write_report(release: Release, path: str | Path) -> Path:
+def write_report(release: Reported, path: str | Path) -> Path:
     """Write the report of ``release`` to the file ``path``."""
     return write(render_report(release), path)
 

@@ -16,14 +16,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Zeros
+from understudy.errors import did_you_mean
 from understudy.review.faults import GOES, line_faults
 from understudy.schema.column import KEEP, Column
 from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
-from understudy.source.csv import Csv
+from understudy.source.csv import Csv, CsvFile
 from understudy.source.files import files_of, require_separated
+from understudy.source.frames import require
 from understudy.source.guard import guarded
-from understudy.source.opening import open_reader
+from understudy.source.opening import open_reader, open_source
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource
 
@@ -50,6 +52,7 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
     names = list(schema.domain)
     for found in _columns(data, schema):
         schema.require_columns(found)
+        require([] if schema.person is None else [schema.person.column], found, "The table")
     for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
         with guarded("The table"):
             columns = [batch.column(i) for i in range(len(names))]
@@ -57,7 +60,17 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
             faults += _count_faults(columns, schema)
             if schema.zeros:
                 broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
-    return [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+    misfits = [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
+    return [*misfits, *_left_out(data, schema, total)]
+
+
+def _left_out(data: Any, schema: Schema, total: int) -> list[Misfit]:
+    """Say how many rows are beyond those that are used of a person. A stream was read already, and is not read again."""
+    person = schema.person
+    if person is None or isinstance(data, pa.RecordBatchReader):
+        return []
+    rows = total - int(open_source(data, schema).count([()])[0])
+    return [Misfit(person.column, f"beyond {person.rows:,} rows of a person", rows, total, "left out")] if rows else []
 
 
 def _columns(data: Any, schema: Schema) -> list[list[str]]:
@@ -66,6 +79,10 @@ def _columns(data: Any, schema: Schema) -> list[list[str]]:
         found = [(file, file.columns()) for file in files_of(data, schema.csv)]
         for file, columns in found:
             require_separated(file, columns, list(schema.domain))
+            if isinstance(file, CsvFile) and not any(
+                name in columns or did_you_mean(name, columns) for name in schema.domain
+            ):
+                require(schema.domain, columns, file.what, quote=False)  # its first line is hardly one of names
         return [columns for _, columns in found]
     if isinstance(data, Sql):
         return [SqlReader(data, []).columns()]

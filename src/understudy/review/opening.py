@@ -16,14 +16,14 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.review.arrow import arrow_table
+from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.types import Spelling, spelling
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
-from understudy.source.files import File, files_of
+from understudy.source.files import File, files_of, require_text
 from understudy.source.guard import guarded
 from understudy.source.parquet import ParquetFile
 from understudy.source.sql import Sql, SqlReader
@@ -36,13 +36,12 @@ _TEXT = Spelling("VARCHAR")
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and how texts spell dates and nulls."""
+    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and what its texts spell."""
 
     connection: duckdb.DuckDBPyConnection
     types: pa.Schema
-    formats: dict[str, str] = field(default_factory=dict)
+    spellings: dict[str, Spelling] = field(default_factory=dict)
     dialect: Sniffed | None = None
-    nulls: tuple[str, ...] = ()
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over ``VIEW``."""
@@ -57,7 +56,8 @@ def open_data(data: Any) -> Iterator[Opened]:
     with connect(None, MEMORY_LIMIT) as connection:
         if isinstance(data, Sql):
             reader = SqlReader(data, [])
-            yield _typed(_copied(connection, reader.batches(reader.columns())))
+            names = reader.columns()
+            yield _typed(_copied(connection, arrow_batches(lambda: reader.batches(names), names)))
         elif isinstance(data, str | Path | Csv):
             yield _open_files(connection, data)
         else:
@@ -71,6 +71,7 @@ def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -
     dialect = sniffed(data, files[0])
     files = files_of(dialect.csv(data))
     names = files[0].columns()
+    require_text(files[0], names)
     _require_names(names, files[0].what)
     text = pa.schema([(name, pa.large_string()) for name in names])
     return _typed(_copied(connection, _all_batches(files), text), dialect)
@@ -91,9 +92,9 @@ def _require_alike(names: list[str], found: list[str], what: str) -> None:
 
 
 def _require_names(names: list[str], what: str) -> None:
-    if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
+    if len(set(names)) < len(names) or not all(name.strip() for name in names):
         raise SourceError(
-            f"{what}: its first line does not name every column once. If it holds no names, give them as header."
+            f"{what}: its first line does not name every column once. If it holds no names, give them with --header A,B,C."
         )
 
 
@@ -154,7 +155,7 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
     """Give text columns the types that their values seem to have: all of a CSV file, else those with many values."""
     found: dict[str, Spelling] = {}
     for name in opened.types.names:
-        text = f"SELECT DISTINCT trim({identifier(name)}) AS v FROM {_COPY} WHERE trim({identifier(name)}) <> ''"
+        text = texts_of(name)
         if dialect is not None or _is_long(opened, name, text):
             found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
     if not found:
@@ -164,9 +165,13 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
         opened.connection.execute(f"CREATE OR REPLACE VIEW {VIEW} AS SELECT {columns} FROM {_COPY}")
         types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
     kept = [types.field(one.name) if found.get(one.name, _TEXT).type != "VARCHAR" else one for one in opened.types]
-    formats = {name: how.format for name, how in found.items() if how.format is not None}
-    nulls = tuple(dict.fromkeys(mark for how in found.values() for mark in how.missing))
-    return Opened(opened.connection, pa.schema(kept), formats, dialect, nulls)
+    return Opened(opened.connection, pa.schema(kept), found, dialect)
+
+
+def texts_of(name: str) -> str:
+    """Return the SQL of the texts of a column that are not blank, as ``v``, with the rows that have each, as ``n``."""
+    text = f"trim({identifier(name)})"
+    return f"SELECT {text} AS v, count(*) AS n FROM {_COPY} WHERE {text} <> '' GROUP BY v"
 
 
 def _read(name: str, how: Spelling | None) -> str:

@@ -1,4 +1,4 @@
-"""Which type the texts of a column seem to spell: the first that every one of them fits, but for marks of missing values.
+"""Which type the texts of a column seem to spell: the first that every one of them fits, but for what means "missing".
 
 NOT PRIVATE: looks at all values of a column, for a draft.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 from understudy.source.duck import literal
 
+Ask = Callable[[str], tuple[Any, ...]]
+
 _WHOLE = r"[+-]?(0|[1-9][0-9]*)"
 _NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity|nan)"
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -18,28 +20,21 @@ _CLOCK = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
 _DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
+_MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
+_DIGITS = {"%Y": "[0-9]{4}", **{f"%{part}": "[0-9]{2}" for part in "mdHMS"}}
 MISSING_MARKS = (
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NULL",
-    "null",
-    "None",
-    "none",
-    "?",
-    "-",
-    "--",
-    ".",
-    "missing",
-    "unknown",
-    "Unknown",
+    *("n", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "---", ".", "..", "*", "**", "x"),
+    *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
 )
+"""Texts that usually mean "missing" beside numbers and dates, in any case."""
+_ODD_WORDS = 2
+_MANY = 20
+"""So many odd words may stand among so many different numbers before a column is one of text."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """A type of DuckDB, how the texts spell it where that is not the usual way, and which seem to mean "missing"."""
+    """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing"."""
 
     type: str
     format: str | None = None
@@ -48,8 +43,8 @@ class Spelling:
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
         text = f"NULLIF(trim({name}), '')"
-        if self.type == "VARCHAR":
-            return f"CASE WHEN trim({name}) <> '' THEN {name} END"
+        if self.type in ("VARCHAR", "TIME"):
+            return f"CASE WHEN trim({name}) <> '' AND NOT {_among(f'trim({name})', self.missing)} THEN {name} END"
         if self.format is None:
             return f"TRY_CAST({text} AS {self.type})"
         return f"CAST(try_strptime({text}, {literal(self.format)}) AS {self.type})"
@@ -57,38 +52,64 @@ class Spelling:
     def fits(self) -> str:
         """Return the SQL that says whether each text ``v`` spells this type."""
         patterns = {
-            "BOOLEAN": "(?i:true|false)",
+            "BOOLEAN": "true|false",
             "BIGINT": _WHOLE,
             "DOUBLE": _NUMBER,
             "DATE": _ISO,
             "TIMESTAMP": _ISO + _CLOCK,
             "TIMESTAMPTZ": _ISO + _CLOCK + _ZONE,
         }
-        if self.format is not None:
-            return f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
-        return f"regexp_full_match(v, {literal(patterns[self.type])}) AND TRY_CAST(v AS {self.type}) IS NOT NULL"
+        if self.format is None:
+            return f"regexp_full_match(v, {literal(patterns[self.type])}) AND TRY_CAST(v AS {self.type}) IS NOT NULL"
+        read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
+        exact = self.format in _MOMENTS or self.type == "TIME"
+        return f"regexp_full_match(v, {literal(_digits(self.format))}) AND {read}" if exact else read
+
+
+def _digits(form: str) -> str:
+    """Return the regular expression of a format that is written with all its digits."""
+    pattern = form.replace(".", r"\.")
+    for part, digits in _DIGITS.items():
+        pattern = pattern.replace(part, digits)
+    return pattern
+
+
+def _among(text: str, words: Sequence[str]) -> str:
+    return f"{text} IN ({', '.join(map(literal, words))})" if words else "false"
 
 
 CANDIDATES = (
-    *(Spelling(kind) for kind in ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMPTZ")),
+    *(Spelling(kind) for kind in ("BOOLEAN", "BIGINT", "DOUBLE", "DATE")),
+    *(Spelling("TIME", clock) for clock in _CLOCKS),
+    *(Spelling("TIMESTAMP", moment) for moment in _MOMENTS),
+    *(Spelling(kind) for kind in ("TIMESTAMP", "TIMESTAMPTZ")),
     *(Spelling("DATE", day) for day in _DATES),
     *(Spelling("TIMESTAMP", f"{day} {clock}") for day in _DATES for clock in _CLOCKS),
 )
 
 
-def spelling(ask: Callable[[str], tuple[Any, ...]]) -> Spelling:
-    """Return what a column spells; ``ask`` answers a SELECT list over its texts that are not blank, as ``v``."""
-    found = _first(ask(", ".join(f"bool_and({one.fits()})" for one in CANDIDATES)))
-    if found is not None:
-        return found
-    marks = f"v IN ({', '.join(map(literal, MISSING_MARKS))})"
-    *flags, missing = ask(
-        ", ".join(f"bool_and({one.fits()}) FILTER (NOT {marks})" for one in CANDIDATES)
-        + f", list_sort(list(v) FILTER ({marks}))"
-    )
-    found = _first(flags)
-    return Spelling("VARCHAR") if found is None else replace(found, missing=tuple(missing or ()))
+def spelling(ask: Ask) -> Spelling:
+    """Return what a column spells; ``ask`` answers a SELECT list over its texts ``v`` that are not blank, ``n`` rows each.
+
+    A few odd words among many numbers or dates are taken for marks of missing values, the commonest first.
+    """
+    *odd, texts = ask(", ".join(f"count(*) FILTER (NOT ({one.fits()}))" for one in CANDIDATES) + ", count(*)")
+    few = [one for one, strays in zip(CANDIDATES, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
+    for one in sorted(few, key=lambda one: odd[CANDIDATES.index(one)] > 0):  # those without a stray come first
+        strays = odd[CANDIDATES.index(one)]
+        words = _words(ask, one) if strays else ()
+        if not strays or _are_marks(words, texts - strays):
+            return replace(one, missing=words)
+    return Spelling("VARCHAR")
 
 
-def _first(flags: Sequence[Any]) -> Spelling | None:
-    return next((one for one, flag in zip(CANDIDATES, flags, strict=True) if flag), None)
+def _words(ask: Ask, one: Spelling) -> tuple[str, ...]:
+    return tuple(ask(f"list(v ORDER BY n DESC, v) FILTER (NOT ({one.fits()}))")[0])
+
+
+def _are_marks(words: Sequence[str], others: int) -> bool:
+    """Whether words beside so many different numbers or dates mean "missing"."""
+    if all(word.lower() in MISSING_MARKS for word in words):
+        return True
+    wordy = not any(character.isdigit() for word in words for character in word)
+    return len(words) <= _ODD_WORDS and others >= _MANY and wordy

@@ -1,15 +1,13 @@
-"""Columns whose values are binned: integer, real, date and date-time.
+"""Columns whose values are binned: integer, real, date, date-time and time of day.
 
 A scale turns the user's values into plain numbers and back; the bins do the rest. Reading sees private rows.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -19,153 +17,8 @@ from numpy.typing import NDArray
 from understudy.schema.bins import Bins, Numbers, RealBins
 from understudy.schema.cells import Kind
 from understudy.schema.column import Column, Operator, Truth
-from understudy.schema.moments import ISO, moments_in, seconds_of, to_utc
-from understudy.schema.reading import Fault, Reading, Values, numbers_in
-from understudy.schema.typed import DAY, PER_SECOND
-
-
-@dataclass(frozen=True)
-class Scale(ABC):
-    """How the user's values become numbers that bins understand, and back; ``type`` is that of the values."""
-
-    type: pa.DataType
-
-    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers | None:
-        """Return numbers as numbers of this scale; None when it has none."""
-        return None
-
-    def of_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Numbers | None:
-        """Return moments as numbers of this scale; None when it has none."""
-        return None
-
-    @abstractmethod
-    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read what the text spells, never raising on a value."""
-
-    @abstractmethod
-    def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
-        """Return the user's values."""
-
-    @abstractmethod
-    def number(self, literal: Any) -> float | int | None:
-        """Return a declared literal as a number of this scale, or None when it is of another kind."""
-
-    @abstractmethod
-    def show(self, number: float) -> str:
-        """Spell a number of this scale for people."""
-
-
-@dataclass(frozen=True)
-class Continuous(Scale):
-    """Real numbers as they are, in the precision of their type."""
-
-    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers:
-        """Return the numbers in the precision of the type."""
-        if not pa.types.is_float32(self.type):
-            return numbers
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, so out of range: as it should be
-            return numbers.astype(np.float32).astype(np.float64)
-
-    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read numbers, never raising on a value."""
-        read = numbers_in(text, nulls)
-        return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
-
-    def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
-        """Return the numbers in their own type."""
-        return pc.cast(pa.array(numbers, mask=null), self.type)
-
-    def number(self, literal: Any) -> float | int | None:
-        """Return the literal when it is a number."""
-        return literal if isinstance(literal, int | float) and not isinstance(literal, bool) else None
-
-    def show(self, number: float) -> str:
-        """Spell a number."""
-        return f"{float(number):.6g}"
-
-
-@dataclass(frozen=True)
-class Whole(Continuous):
-    """Whole numbers; a fraction is a fault."""
-
-    def show(self, number: float) -> str:
-        """Spell a number."""
-        return str(int(number))
-
-
-@dataclass(frozen=True)
-class Decimals(Scale):
-    """Reals of a fixed number of decimals, counted in their last decimal."""
-
-    decimals: int
-
-    def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers:
-        """Round to the declared decimals."""
-        with np.errstate(over="ignore"):  # beyond float64 is infinite, so out of range: as it should be
-            return np.rint(numbers * 10.0**self.decimals)
-
-    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read numbers and round them to the declared decimals."""
-        read = numbers_in(text, nulls)
-        return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
-
-    def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
-        """Return the numbers in their own type."""
-        return pc.cast(pa.array(numbers / 10.0**self.decimals, mask=null), self.type, safe=False)
-
-    def number(self, literal: Any) -> float | int | None:
-        """Return the literal in units of the last decimal; not rounded, so that comparisons stay exact."""
-        if isinstance(literal, bool) or not isinstance(literal, int | float):
-            return None
-        scaled = literal * 10.0**self.decimals
-        return round(scaled) if abs(scaled - round(scaled)) < 1e-6 else scaled
-
-    def show(self, number: float) -> str:
-        """Spell a number with its decimals."""
-        return f"{number / 10.0**self.decimals:.{self.decimals}f}"
-
-
-@dataclass(frozen=True)
-class Moments(Scale):
-    """Dates and date-times, in steps of ``grain`` seconds since 1970; ``form`` spells those held as text."""
-
-    grain: int = DAY
-    timezone: str | None = None
-    form: str | None = None
-    pattern: str = ISO
-
-    def of_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Numbers:
-        """Round down to the grain; a wall clock is that of the column's zone."""
-        utc = seconds if kind is Kind.INSTANT else to_utc(seconds, self.timezone)
-        return np.asarray(utc // self.grain, dtype=np.int64)
-
-    def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
-        """Read moments and round them down to the grain."""
-        read = moments_in(text, nulls, self.pattern, self.timezone)
-        return Values(read.numbers // self.grain, read.missing, read.unreadable)
-
-    def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
-        """Return dates, date-times, or text in the declared form."""
-        seconds = np.where(null, 0, numbers * self.grain).astype(np.int64)
-        if self.form is None and pa.types.is_date32(self.type):
-            return pa.array((seconds // DAY).astype(np.int32), mask=null).view(pa.date32())
-        if self.form is None:
-            return pa.array(seconds * PER_SECOND[self.type.unit], mask=null).view(self.type)
-        moments = pa.array(seconds, mask=null).view(pa.timestamp("s", self.timezone))
-        return pc.cast(pc.strftime(moments, format=self.form), self.type)
-
-    def number(self, literal: Any) -> float | int | None:
-        """Return the literal in steps of the grain; a fraction when it lies between two."""
-        if not isinstance(literal, date):
-            return None
-        seconds = seconds_of(literal, self.timezone)
-        return seconds // self.grain if seconds % self.grain == 0 else seconds / self.grain
-
-    def show(self, number: float) -> str:
-        """Spell a moment."""
-        zone = ZoneInfo(self.timezone) if self.timezone else UTC
-        moment = datetime.fromtimestamp(int(number) * self.grain, tz=zone).replace(tzinfo=None)
-        return moment.date().isoformat() if self.grain == DAY else moment.isoformat(sep=" ")
+from understudy.schema.reading import Fault, Reading, numbers_in
+from understudy.schema.scales import Scale, Whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,6 +34,35 @@ class Binned(Column):
         """The Arrow type that ``decode`` gives."""
         return self.scale.type
 
+    @cached_property
+    def _null_moments(self) -> Numbers:
+        """The moments, as numbers of the scale, that mean "missing"."""
+        values = self.scale.of_text(pa.array([] if self._numeric else self.own_nulls, pa.large_string()), ())
+        return values.numbers[~(values.missing | values.unreadable)]
+
+    @cached_property
+    def _null_digits(self) -> Numbers:
+        """The numbers, as they are before the scale rounds them, that mean "missing"."""
+        values = numbers_in(pa.array(self.own_nulls, pa.large_string()))
+        return values.numbers[~(values.missing | values.unreadable)]
+
+    @property
+    def _numeric(self) -> bool:
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
+
+    @cached_property
+    def null_value(self) -> Any:
+        """What ``decode`` gives for null: the first declared spelling, as text or as a value of the column's type."""
+        first = self.own_nulls[0] if self.own_nulls else ""
+        if not first or pa.types.is_string(self.type):
+            return first or None
+        if self._numeric:
+            number = numbers_in(pa.array([first], pa.large_string())).numbers[0]
+            fits = np.isfinite(number) and (number == round(number) or not pa.types.is_integer(self.type))
+            return (int(number) if pa.types.is_integer(self.type) else float(number)) if fits else None
+        read = self.scale.of_text(pa.array([first], pa.large_string()), ())
+        return None if read.unreadable[0] else self.scale.write(read.numbers, np.zeros(1, np.bool_))[0].as_py()
+
     @property
     def other_label(self) -> str:
         """The declared catch-all value, for people."""
@@ -192,14 +74,30 @@ class Binned(Column):
         if isinstance(self.bins, RealBins):
             edges = [show(edge) for edge in self.bins.edges]
             last = len(edges) - 2
-            return tuple(f"[{edges[i]}, {edges[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+            labels = [f"[{edges[i]}, {edges[i + 1]}{']' if i == last else ')'}" for i in range(last + 1)]
+            alone = self.bins.edges[-1] == self.bins.edges[-2]
+            return (*labels[:-1], edges[-1] if alone else labels[-1])
         ends = zip(self.bins.lowest.tolist(), self.bins.highest.tolist(), strict=True)
         return tuple(show(low) if low == high else f"{show(low)} to {show(high)}" for low, high in ends)
+
+    def may_draw(self, text: str) -> bool:
+        """Whether ``text`` spells a value that ``decode`` may give: inside the bounds, or the catch-all."""
+        values = self.scale.of_text(pa.array([text], pa.large_string()), ())
+        if values.missing[0] or values.unreadable[0]:
+            return False
+        low, high = self.bins.bounds
+        number = values.numbers[0]
+        if not (low <= number <= high or number == self.other_number):
+            return False
+        written = self.scale.write(values.numbers, np.zeros(1, np.bool_))[0].as_py()
+        return not self._numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
 
     def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
         """Find the bin of each number."""
         found = self.scale.of_numbers(numbers)
-        return _unreadable(len(numbers)) if found is None else self._placed(found)
+        reading = _unreadable(len(numbers)) if found is None else self._placed(found)
+        reading.faults[np.isin(numbers, self._null_digits)] = Fault.MISSING
+        return reading
 
     def read_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Reading:
         """Find the bin of each moment."""
@@ -213,6 +111,8 @@ class Binned(Column):
         reading = self._placed(np.where(unfit, values.numbers.dtype.type(0), values.numbers))
         reading.faults[values.unreadable] = Fault.UNREADABLE
         reading.faults[values.missing] = Fault.MISSING
+        if len(self._null_digits):
+            reading.faults[np.isin(numbers_in(text).numbers, self._null_digits)] = Fault.MISSING
         return reading
 
     def _placed(self, numbers: Numbers) -> Reading:
@@ -225,9 +125,11 @@ class Binned(Column):
         low, high = self.bins.bounds
         faults[numbers < low] = Fault.BELOW
         faults[numbers > high] = Fault.ABOVE
+        faults[np.isnan(numbers)] = Fault.UNREADABLE
         if self.places.own_other is not None:
             named = numbers == self.other_number
             codes[named], faults[named] = self.places.own_other, Fault.FITS
+        faults[np.isin(numbers, self._null_moments)] = Fault.MISSING
         return Reading(codes, faults)
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
@@ -236,7 +138,13 @@ class Binned(Column):
         numbers = self.bins.draw(ordinary, rng)
         if self.places.own_other is not None and self.other_number is not None:
             numbers = np.where(codes == self.places.own_other, self.other_number, numbers)
-        return self.scale.write(numbers, np.asarray(codes == (-1 if self.places.null is None else self.places.null)))
+        null = np.asarray(codes == (-1 if self.places.null is None else self.places.null))
+        written = self.scale.write(numbers, null)
+        return written if self.null_value is None else pc.fill_null(written, pa.scalar(self.null_value, self.type))
+
+    def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return decoded values as a text file spells them: with their decimals."""
+        return super().spell(self.scale.spell(values))
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each bin with a literal: a bin with values on both sides can, but need not, hold."""

@@ -56,6 +56,11 @@ class WholeBins:
         return cls.starting([low - (-i * span // bins) for i in range(bins)], high)
 
     @classmethod
+    def wide(cls, low: int, high: int, width: int) -> WholeBins:
+        """Bins of ``width`` values from ``low`` on; the last holds ``high`` too, and may be shorter."""
+        return cls.starting(list(range(low, high, width)) or [low], high)
+
+    @classmethod
     def starting(cls, starts: Sequence[int], high: int) -> WholeBins:
         """Bins that start at ``starts`` and end just before the next; the last ends with ``high``."""
         first = np.asarray(starts, dtype=np.int64)
@@ -78,7 +83,10 @@ class WholeBins:
 
 @dataclass(frozen=True, eq=False)
 class RealBins:
-    """Bins of real numbers: [edge, next edge), the last closed. ``single`` keeps draws exact in float32."""
+    """Bins of real numbers: [edge, next edge), the last closed. ``single`` keeps draws exact in float32.
+
+    Where the last two edges are equal, the last bin holds that value alone.
+    """
 
     edges: NDArray[np.float64]
     single: bool = False

@@ -5,44 +5,72 @@ Public. Every column that leaves here has a place for every value that could tur
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from datetime import time
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
 from understudy.schema import declaration as d
-from understudy.schema.binned import Binned, Continuous, Decimals, Moments, Scale, Whole
+from understudy.schema.binned import Binned
 from understudy.schema.bins import Bins, RealBins, WholeBins
+from understudy.schema.build_scales import EXACT, Ranged, build_scale
 from understudy.schema.column import Column, Invalid, Places
 from understudy.schema.listed import Listed
-from understudy.schema.moments import format_grain, format_pattern, width_starts
+from understudy.schema.moments import width_starts
 from understudy.schema.problems import Wrong
+from understudy.schema.reading import Fault
+from understudy.schema.scales import Clock, Continuous, Decimals, Moments, Scale, Whole
 from understudy.schema.typed import DAY
 
-EXACT = 2**53  # beyond this, float64 no longer holds every whole number
 WIDEST = 1e300
-
-Ranged = d.Integer | d.Real | d.Date | d.DateTime
 
 
 def build_column(name: str, declared: Any, nulls: Sequence[str], line: int | None) -> Column:
     """Build one column; raises Wrong."""
+    own = tuple(dict.fromkeys(_spelled(null) for null in declared.nulls))
     common = {
         "name": name,
         "kind": declared.kind,
-        "nulls": tuple(nulls),
+        "nulls": (*nulls, *own),
+        "own_nulls": own,
         "line": line,
         "description": declared.description,
     }
+    return _with_nulls(_build(declared, common))
+
+
+def _build(declared: Any, common: dict[str, Any]) -> Column:
     if isinstance(declared, d.Boolean):
         return _boolean(declared, common)
     if isinstance(declared, d.Categorical | d.Ordinal):
         return _listed(declared, common)
     return _binned(declared, common)
+
+
+def _spelled(null: str | int | float) -> str:
+    return null.strip() if isinstance(null, str) else f"{null:.15g}"
+
+
+def _with_nulls(column: Column) -> Column:
+    """Check that what means "missing" in this column means nothing else, and can be written."""
+    faults = column.faults(pa.array(column.own_nulls, pa.string()))
+    drawn = isinstance(column, Binned) and any(map(column.may_draw, column.own_nulls))
+    if drawn or (faults != Fault.MISSING).any():
+        raise Wrong("a null is also a value of the column; leave it out of nulls, or out of the values and bounds.", "nulls")
+    null = column.size - 1
+    try:
+        if column.decodes_null or not column.nullable:
+            return column
+        written = column.decode(np.array([null]), np.random.default_rng(0))
+    except (pa.ArrowException, OverflowError, ValueError):
+        raise Wrong(f'type = "{column.type}" cannot hold {column.own_nulls[0]}; choose a wider type.', "nulls") from None
+    if column.encode(written)[0] != null:
+        raise Wrong(f"{column.own_nulls[0]} cannot be written exactly in this column.", "nulls")
+    return column
 
 
 def _places(ordinary: int, other: int | None, nullable: bool, invalid: Invalid | None) -> Places:
@@ -79,10 +107,18 @@ def _listed(declared: d.Categorical | d.Ordinal, common: dict[str, Any]) -> List
         raise Wrong(f"other must be spelled as the values are ({_kind(values[0])}).", "other")
     if isinstance(values[0], int) and any(abs(int(value)) >= EXACT for value in [*values, other or 0]):
         raise Wrong("whole numbers beyond ±2^53 cannot be listed; spell them as text.", "values")
+    _check_prefix(declared)
     code = None if other is None else [*values, other].index(other)
     places = _places(len(values), code, declared.nullable, declared.invalid)
-    arrow = _listed_type(declared)
-    return Listed(**common, places=places, values=tuple(values), other_value=other, arrow=arrow)
+    arrow, prefix = _listed_type(declared), declared.prefix
+    return Listed(**common, places=places, values=tuple(values), other_value=other, arrow=arrow, prefix=prefix)
+
+
+def _check_prefix(declared: d.Categorical | d.Ordinal) -> None:
+    if declared.prefix is None:
+        return
+    if any(not isinstance(value, str) or len(value) > declared.prefix for value in declared.values):
+        raise Wrong(f"with prefix = {declared.prefix}, values are texts of at most that many characters.", "values")
 
 
 def _kind(value: object) -> str:
@@ -110,71 +146,14 @@ def _fits_type(given: str, numbers: Sequence[int], key: str) -> None:
 
 
 def _binned(declared: Ranged, common: dict[str, Any]) -> Binned:
-    scale = _scale(declared)
+    scale = build_scale(declared)
     bins = _bins(declared, scale)
     other, code = _other(declared, scale, bins)
     places = _places(len(bins.lowest), code, declared.nullable, declared.invalid)
     if isinstance(declared, d.Integer):
-        _fits_type(
-            declared.type,
-            [int(bins.bounds[0]), int(bins.bounds[1]), *([] if other is None else [int(other)])],
-            "type",
-        )
+        everything = [*bins.bounds, *([] if other is None else [other])]
+        _fits_type(declared.type, [int(number) * (declared.step or 1) for number in everything], "type")
     return Binned(**common, places=places, scale=scale, bins=bins, other_number=other)
-
-
-def _scale(declared: Ranged) -> Scale:
-    if isinstance(declared, d.Integer):
-        return Whole(pa.type_for_alias(declared.type))
-    if isinstance(declared, d.Real):
-        return _real_scale(declared)
-    pattern = _pattern(declared.format)
-    extra: dict[str, Any] = {} if pattern is None else {"pattern": pattern, "form": declared.format}
-    if isinstance(declared, d.Date):
-        if declared.format is not None and format_grain(declared.format) != DAY:
-            raise Wrong('the format of a date has no hours; use kind = "datetime" for these.', "format")
-        return Moments(pa.date32() if pattern is None else pa.string(), **extra)
-    return _datetime_scale(declared, extra)
-
-
-def _real_scale(declared: d.Real) -> Scale:
-    match = re.match(r"decimal\((\d+), ?(\d+)\)", declared.type)
-    if match is not None:
-        precision, places = int(match[1]), int(match[2])
-        if not places <= precision <= 15:
-            raise Wrong("a decimal type has at most 15 digits, the decimals included.", "type")
-        if declared.decimals not in (None, places):
-            raise Wrong(f"decimals must be {places}, as the type says; leave it out.", "decimals")
-        return Decimals(pa.decimal128(precision, places), places)
-    arrow = pa.type_for_alias(declared.type)
-    return Continuous(arrow) if declared.decimals is None else Decimals(arrow, declared.decimals)
-
-
-def _pattern(form: str | None) -> str | None:
-    try:
-        return None if form is None else format_pattern(form)
-    except ValueError as error:
-        raise Wrong(f"the format cannot be used: {error}.", "format") from None
-
-
-def _datetime_scale(declared: d.DateTime, extra: dict[str, Any]) -> Moments:
-    if declared.timezone is not None:
-        if extra:
-            raise Wrong(
-                "format and timezone do not go together: once a year an hour is spelled twice.",
-                "format",
-            )
-        try:
-            ZoneInfo(declared.timezone)
-        except (KeyError, ValueError, OSError):
-            raise Wrong(
-                f'"{declared.timezone}" is not a known time zone, such as "Europe/Paris" or "UTC".',
-                "timezone",
-            ) from None
-    unit = declared.type.removeprefix("timestamp[").removesuffix("]")
-    arrow = pa.string() if extra else pa.timestamp(unit, declared.timezone)
-    grain = format_grain(declared.format) if declared.format is not None else 1
-    return Moments(arrow, grain=grain, timezone=declared.timezone, **extra)
 
 
 def _bins(declared: Ranged, scale: Scale) -> Bins:
@@ -182,16 +161,35 @@ def _bins(declared: Ranged, scale: Scale) -> Bins:
         return _edges(declared, scale)
     low, high = _bounds(declared, scale)
     single = isinstance(declared, d.Real) and declared.type == "float32"
+    if isinstance(declared, d.Integer | d.Real) and declared.width is not None:
+        return _wide(declared, scale, low, high)
     if _continuous(scale):
         return _check_real(RealBins.equal(low, high, declared.bins or d.DEFAULT_BINS, single), "bins")
-    width = getattr(declared, "width", None)
-    if width is not None and isinstance(scale, Moments):
-        return _width(declared, scale, width, int(low), int(high))
+    if isinstance(declared, d.Date | d.DateTime | d.Time) and isinstance(scale, Moments | Clock):
+        width = declared.width or ("1 hour" if isinstance(scale, Clock) and declared.bins is None else None)
+        if width is not None:
+            return _width(declared, scale, width, int(low), int(high))
     split = WholeBins.even if isinstance(scale, Decimals) else WholeBins.equal
     return split(int(low), int(high), declared.bins or d.DEFAULT_BINS)
 
 
+def _wide(declared: d.Integer | d.Real, scale: Scale, low: float, high: float) -> Bins:
+    """Bins of the declared width, from min to max."""
+    if "bins" in declared.model_fields_set:
+        raise Wrong("give bins or width, not both.", "width")
+    width = _number(declared.width, scale, declared, "width")
+    if (high - low) / width > d.MAX_CODES:
+        raise Wrong(f"it makes more than {d.MAX_CODES:,} bins.", "width")
+    if not _continuous(scale):
+        return WholeBins.wide(int(low), int(high), int(width))
+    first, last, by = (Decimal(str(number)) for number in (low, high, width))
+    starts = [float(first + i * by) for i in range(int(-((first - last) // by)))]
+    return _check_real(RealBins.between([*starts, high], pa.types.is_float32(scale.type)), "width")
+
+
 def _bounds(declared: Ranged, scale: Scale) -> tuple[float, float]:
+    if isinstance(scale, Clock):
+        return _clock_bounds(declared, scale)
     for key in ("min", "max"):
         if getattr(declared, key) is None:
             raise Wrong(
@@ -205,6 +203,14 @@ def _bounds(declared: Ranged, scale: Scale) -> tuple[float, float]:
     return low, high
 
 
+def _clock_bounds(declared: Ranged, scale: Clock) -> tuple[float, float]:
+    low = 0 if declared.min is None else _number(declared.min, scale, declared, "min")
+    high = DAY // scale.grain - 1 if declared.max is None else _number(declared.max, scale, declared, "max")
+    if low > high:
+        raise Wrong(f"min = {declared.min} is not below max = {declared.max or time(23, 59)}.", "min")
+    return low, high
+
+
 def _number(literal: Any, scale: Scale, declared: Ranged, key: str) -> float:
     number = scale.number(literal)
     if number is None:
@@ -214,7 +220,7 @@ def _number(literal: Any, scale: Scale, declared: Ranged, key: str) -> float:
             raise Wrong(f"{key} is beyond ±{WIDEST:g}.", key)
         return number
     if number != round(number):
-        limit_name = "decimals" if isinstance(scale, Decimals) else "format"
+        limit_name = "decimals or step" if isinstance(scale, Decimals) else "format or step"
         raise Wrong(f"{key} = {literal} is finer than the column's {limit_name}.", key)
     limit = _limit(scale)
     if abs(number) >= limit:
@@ -230,13 +236,21 @@ def _limit(scale: Scale) -> int:
     """Below this, a number of this scale survives being written in its type and read again."""
     if not isinstance(scale, Decimals):
         return EXACT
+    return _decimal_limit(scale) // scale.step
+
+
+def _decimal_limit(scale: Decimals) -> int:
+    if pa.types.is_integer(scale.type):
+        return EXACT
     if pa.types.is_decimal(scale.type):
         return min(2**50, int(10**scale.type.precision))
     return 2**22 if pa.types.is_float32(scale.type) else 2**50
 
 
 def _check_real(bins: RealBins, key: str) -> RealBins:
-    if (np.diff(bins.edges) <= 0).any() or not np.isfinite(bins.edges).all():
+    rising = np.diff(bins.edges) > 0
+    alone = key == "edges" and len(rising) > 1 and bins.edges[-1] == bins.edges[-2]
+    if not rising[: -1 if alone else None].all() or not np.isfinite(bins.edges).all():
         raise Wrong("the bins are finer or wider than what the type can hold; use fewer bins or closer bounds.", key)
     return bins
 
@@ -251,14 +265,17 @@ def _edges(declared: Ranged, scale: Scale) -> Bins:
     if len(edges) < 2:
         raise Wrong("edges needs at least two values: where the first bin starts, and the largest value.", "edges")
     numbers = [_number(edge, scale, declared, "edges") for edge in edges]
-    if any(low >= high for low, high in pairwise(numbers)):
-        raise Wrong("edges must rise, each one above the one before.", "edges")
+    rising = [low < high for low, high in pairwise(numbers)]
+    if not all(rising[:-1]) or not (rising[-1] or (len(rising) > 1 and numbers[-1] == numbers[-2])):
+        raise Wrong(
+            "edges must rise, each one above the one before; the last may be repeated, as a bin of its own.", "edges"
+        )
     if _continuous(scale):
         return _check_real(RealBins.between(numbers, pa.types.is_float32(scale.type)), "edges")
     return WholeBins.starting([int(number) for number in numbers[:-1]], int(numbers[-1]))
 
 
-def _width(declared: Ranged, scale: Moments, width: str, low: int, high: int) -> Bins:
+def _width(declared: Ranged, scale: Moments | Clock, width: str, low: int, high: int) -> Bins:
     if getattr(declared, "bins", None) is not None:
         raise Wrong("give bins or width, not both.", "width")
     try:

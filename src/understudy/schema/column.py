@@ -84,12 +84,16 @@ class Places:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Column(ABC):
-    """One declared column; ``line`` is where the schema file declares it."""
+    """One declared column; ``line`` is where the schema file declares it.
+
+    ``nulls`` are the texts that mean "missing" here; ``own_nulls`` those of this column alone, which also count as numbers.
+    """
 
     name: str
     kind: str
     places: Places
     nulls: tuple[str, ...] = ()
+    own_nulls: tuple[str, ...] = ()
     line: int | None = None
     description: str | None = None
 
@@ -108,6 +112,16 @@ class Column(ABC):
         """A name for each code."""
         other = () if self.places.own_other is None else (self.other_label,)
         return (*self.ordinary_labels(), *other, *(("null",) if self.nullable else ()))
+
+    @property
+    @abstractmethod
+    def null_value(self) -> Any:
+        """What ``decode`` gives for null: the declared spelling where the column's type can hold it, else None."""
+
+    @property
+    def decodes_null(self) -> bool:
+        """Whether ``decode`` may give a null."""
+        return self.nullable and self.null_value is None
 
     @property
     @abstractmethod
@@ -142,6 +156,11 @@ class Column(ABC):
     @abstractmethod
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         """Return values of the user's own type; a value inside a bin is drawn uniformly."""
+
+    def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return decoded values as a text file spells them; null stays null where it has no spelling."""
+        text = pa.compute.cast(values, pa.string())
+        return text.fill_null(self.own_nulls[0]) if self.own_nulls and self.own_nulls[0] else text
 
     @abstractmethod
     def compare(self, operator: Operator, literal: Any) -> Truth | str:

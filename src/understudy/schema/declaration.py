@@ -6,13 +6,14 @@ when columns are built from it.
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 DEFAULT_BINS = 32  # as in the preprocessing of the AIM paper
 MAX_CODES = 100_000
+MAX_ROWS_PER_PERSON = 1_000_000
 
 IntegerType = Literal["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TextType = Literal["string", "large_string", "category"]
@@ -62,6 +63,9 @@ class _Column(Declared):
     nullable: bool = Field(
         default=False, description="Whether a missing value is an ordinary answer, with a code of its own."
     )
+    nulls: list[str | int | float] = Field(
+        default=[], description='What means "missing" in this column, such as "N" or -9; it is written as the first of them.'
+    )
 
 
 class _Listed(_Column):
@@ -74,6 +78,7 @@ class _Listed(_Column):
         default=None,
         description="Where a value that is not listed goes. Default: other when it is declared, else null.",
     )
+    prefix: int | None = Field(default=None, ge=1, description="A text counts as its first so many characters.")
     type: TextType | IntegerType | None = Field(default=None, description="The type of the decoded column.")
 
 
@@ -119,10 +124,12 @@ class Integer(_Binned):
         le=MAX_CODES,
         description="How many bins; one value each when there are few.",
     )
+    width: int | None = Field(default=None, ge=1, description="Bin width instead of bins; the last bin includes max.")
     edges: list[int] | None = Field(
         default=None,
         description="Where each bin starts, then the largest value, instead of min, max and bins.",
     )
+    step: int | None = Field(default=None, ge=1, description="Values are multiples of this.")
     other: int | None = Field(default=None, description="What a value that cannot be placed counts as.")
     type: IntegerType = Field(default="int64", description="The type of the decoded column.")
 
@@ -134,11 +141,13 @@ class Real(_Binned):
     min: Bound | None = Field(default=None, description="The smallest value.")
     max: Bound | None = Field(default=None, description="The largest value.")
     bins: int = Field(default=DEFAULT_BINS, ge=1, le=MAX_CODES, description="How many bins of equal width.")
+    width: Bound | None = Field(default=None, gt=0, description="Bin width instead of bins; the last bin includes max.")
     edges: list[Bound] | None = Field(
         default=None,
         description="Where each bin starts, then the largest value, instead of min, max and bins.",
     )
     decimals: int | None = Field(default=None, ge=0, le=12, description="Values have this many decimals, as money has 2.")
+    step: Bound | None = Field(default=None, gt=0, description="Values are multiples of this, such as 0.25 or 100.")
     other: Bound | None = Field(default=None, description="What a value that cannot be placed counts as.")
     type: Literal["float32", "float64"] | Annotated[str, Field(pattern=r"^decimal\(\d+, ?\d+\)$")] = Field(
         default="float64", description='The type of the decoded column; "decimal(12, 2)" sets decimals too.'
@@ -158,6 +167,9 @@ class Date(_Binned):
     format: str | None = Field(default=None, description='How the table spells days, when it holds text: "%d/%m/%Y".')
 
 
+STEP = Field(default=None, description='Values are whole multiples of this: "15 minutes", "1 hour".')
+
+
 class DateTime(_Binned):
     """Moments between bounds, to the second."""
 
@@ -171,16 +183,34 @@ class DateTime(_Binned):
     format: str | None = Field(
         default=None, description='How the table spells moments, when it holds text: "%d/%m/%Y %H:%M".'
     )
+    step: str | None = STEP
     timezone: str | None = Field(default=None, description='The time zone of the decoded column, such as "Europe/Paris".')
     type: Literal["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"] = Field(
         default="timestamp[us]", description="The type of the decoded column."
     )
 
 
+class Time(_Binned):
+    """Times of day."""
+
+    kind: Literal["time"]
+    min: time | None = Field(default=None, description="The first time. Default: midnight.")
+    max: time | None = Field(default=None, description="The last time. Default: the end of the day.")
+    bins: int | None = Field(default=None, ge=1, le=MAX_CODES, description="How many bins of equal width.")
+    width: str | None = Field(default=None, description='Bin width instead of bins: "30 minutes". Default: "1 hour".')
+    edges: list[time] | None = Field(default=None, description="Where each bin starts, then the last time.")
+    other: time | None = Field(default=None, description="What a value that cannot be placed counts as.")
+    format: str = Field(default="%H:%M", description='How the table spells times: "%H:%M", "%H:%M:%S", "%H%M".')
+    step: str | None = STEP
+    type: Literal["string", "time32[s]", "time64[us]"] | IntegerType = Field(
+        default="string", description='The type of the decoded column; an integer type goes with "%H%M".'
+    )
+
+
 ColumnDeclaration = Annotated[
-    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime, Field(discriminator="kind")
+    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime | Time, Field(discriminator="kind")
 ]
-KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime")
+KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime", "time")
 
 
 class Null(Declared):
@@ -194,7 +224,7 @@ class ZerosDeclaration(Declared):
 
     description: str | None = Field(default=None, description="Why they cannot occur.")
     columns: list[str] | None = Field(default=None, description="The columns of the listed combinations.")
-    values: list[list[str | bool | int | float | datetime | date | Null]] | None = Field(
+    values: list[list[str | bool | int | float | datetime | date | time | Null]] | None = Field(
         default=None, description="Impossible combinations, one value for each of columns."
     )
     when: str | None = Field(default=None, description='A condition, such as "age < 16".')
@@ -209,6 +239,14 @@ class SchemaDeclaration(Declared):
 
     model_config = ConfigDict(title="Understudy schema")
 
+    person: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The column that identifies a person, where one may have several rows. It is never released.",
+    )
+    rows_per_person: int | None = Field(
+        default=None, ge=1, le=MAX_ROWS_PER_PERSON, description="How many rows of each person are used at most."
+    )
     table: Table = Field(default=Table(), description="Settings of the whole table.")
     columns: dict[str, ColumnDeclaration] = Field(min_length=1, description="The columns, in order.")
     zeros: list[ZerosDeclaration] = Field(default=[], description="Combinations that cannot occur.")

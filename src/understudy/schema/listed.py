@@ -30,11 +30,22 @@ class Listed(Column):
     values: tuple[Label, ...]
     other_value: Label | None
     arrow: pa.DataType
+    prefix: int | None = None
 
     @property
     def other_label(self) -> str:
         """The declared catch-all value, for people."""
         return _spell(self.other_value) if self.other_value is not None else ""
+
+    @property
+    def null_value(self) -> str | int | None:
+        """What ``decode`` gives for null: the first declared spelling, as text or as a whole number."""
+        if not self.own_nulls or not self.own_nulls[0] or self.kind == "boolean":
+            return None
+        if isinstance(self.values[0], str):
+            return self.own_nulls[0]
+        number = _number(self.own_nulls[0])
+        return int(number) if number is not None and number.is_integer() else None
 
     @property
     def type(self) -> pa.DataType:
@@ -67,6 +78,10 @@ class Listed(Column):
         return as_words | found
 
     @cached_property
+    def _null_numbers(self) -> list[float]:
+        return [number for null in self.own_nulls if (number := _number(null)) is not None]
+
+    @cached_property
     def _moments(self) -> dict[int, int]:
         """The code of each date or date-time that is listed."""
         read = moments_in(self._spelled)
@@ -80,11 +95,15 @@ class Listed(Column):
             found = np.where(found < 0, self._match(pc.utf8_trim_whitespace(text)), found)
         if (found < 0).any():
             found = np.where(found < 0, self._match_otherwise(text), found)
+        if self.prefix is not None and (found < 0).any():
+            cut = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(text), 0, self.prefix)
+            found = np.where((found < 0) & ~missing_text(text, self.nulls), self._match(cut), found)
         return _reading(found, missing_text(text, self.nulls) & (found < 0))
 
     def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
         """Match numbers with listed numbers, however those are spelled."""
-        return _reading(_look_up(numbers, self._numbers, pa.float64()))
+        found = _look_up(numbers, self._numbers, pa.float64())
+        return _reading(found, np.isin(numbers, self._null_numbers) & (found < 0))
 
     def read_booleans(self, booleans: Bools) -> Reading:
         """Match true and false as they are spelled; else as 1 and 0."""
@@ -114,12 +133,12 @@ class Listed(Column):
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
         """Return the values as they were spelled in the schema."""
         kind = self.arrow.value_type if pa.types.is_dictionary(self.arrow) else self.arrow
-        values = pa.array([*self._known, *([None] if self.nullable else [])], type=kind)
+        values = pa.array([*self._known, *([self.null_value] if self.nullable else [])], type=kind)
         if not pa.types.is_dictionary(self.arrow):
             return values.take(pa.array(codes))
-        null = self.places.null
+        null = self.places.null if self.decodes_null else None
         index = pa.array(codes, type=self.arrow.index_type, mask=None if null is None else codes == null)
-        return pa.DictionaryArray.from_arrays(index, pa.array(list(self._known), type=kind), ordered=self.arrow.ordered)
+        return pa.DictionaryArray.from_arrays(index, values.drop_null(), ordered=self.arrow.ordered)
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each value with a listed literal; only ordinal columns have an order, that of listing."""

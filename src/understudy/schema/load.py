@@ -14,14 +14,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from understudy.errors import SchemaError
-from understudy.schema.build import build_column
-from understudy.schema.column import Column
 from understudy.schema.declaration import SchemaDeclaration
-from understudy.schema.dialect import problem as dialect_problem
 from understudy.schema.lines import find_line, toml_lines
-from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong, from_pydantic
-from understudy.schema.schema import Schema
-from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction
+from understudy.schema.problems import Path, Problem, SchemaFileError, from_pydantic
+from understudy.schema.schema import Schema, build_schema
 
 
 def load_schema(path: str | FilePath) -> Schema:
@@ -81,40 +77,3 @@ def _parse_json(text: str, source: str) -> Schema:
     except ValidationError as error:
         raise SchemaFileError(source, from_pydantic(error.errors(), raw, lambda path: None)) from None
     return build_schema(declared, source, lambda path: None)
-
-
-def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Schema:
-    """Build the columns and zeros; every problem is reported at once."""
-    problems: list[Problem] = []
-    columns: list[Column] = []
-    if declared.table.csv is not None and (wrong := dialect_problem(declared.table.csv)) is not None:
-        problems.append(Problem(wrong[1], line=locate(("table", "csv", wrong[0]))))
-    for name, column in declared.columns.items():
-        path: Path = ("columns", name)
-        try:
-            columns.append(build_column(name, column, declared.table.nulls, locate(path)))
-        except Wrong as fault:
-            problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
-    if problems:
-        raise SchemaFileError(source, problems)
-    schema = Schema(tuple(columns), (), declared, source)
-    return Schema(tuple(columns), _build_zeros(schema, locate), declared, source)
-
-
-def _key(wrong: Wrong) -> Path:
-    return () if wrong.key is None else (wrong.key,)
-
-
-def _build_zeros(schema: Schema, locate: Locate) -> tuple[DeclaredZeros, ...]:
-    zeros: list[DeclaredZeros] = []
-    problems: list[Problem] = []
-    for position, entry in enumerate(schema.declaration.zeros):
-        try:
-            zeros.append(build_zeros(entry, schema.columns))
-        except Wrong as wrong:
-            problems.append(Problem(f"[[zeros]] {wrong.message}", line=locate(("zeros", position, *_key(wrong)))))
-    if not problems and (message := contradiction(zeros, schema.domain)):
-        problems.append(Problem(message, line=locate(("zeros", 0))))
-    if problems:
-        raise SchemaFileError(schema.source, problems)
-    return tuple(zeros)

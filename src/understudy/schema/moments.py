@@ -21,6 +21,7 @@ ISO = (
     r"^(?P<Y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"
     r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?\s?(?P<z>Z|z|[+-]\d{2}(?::?\d{2})?)?)?$"
 )
+CLOCK = r"^(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?$"
 DIRECTIVES = {
     "Y": r"(?P<Y>\d{4})",
     "m": r"(?P<m>\d{1,2})",
@@ -33,7 +34,18 @@ DIRECTIVES = {
 
 
 def format_pattern(form: str) -> str:
-    """Return the regular expression of a format such as ``%d/%m/%Y``; ValueError says what is wrong."""
+    """Return the regular expression of a format of dates such as ``%d/%m/%Y``; ValueError says what is wrong."""
+    return _pattern(form, "Ymd")
+
+
+def clock_pattern(form: str) -> str:
+    """Return the regular expression of a format of times such as ``%H:%M``; ValueError says what is wrong."""
+    if dates := [part for part in "Ymd" if f"%{part}" in form]:
+        raise ValueError(f'"%{dates[0]}" is part of a date, and no time of day')
+    return _pattern(form, "H")
+
+
+def _pattern(form: str, needed: str) -> str:
     pieces = re.split(r"%(.)", form)
     out = ["^"]
     for i, piece in enumerate(pieces):
@@ -43,8 +55,8 @@ def format_pattern(form: str) -> str:
     used = [piece for i, piece in enumerate(pieces) if i % 2 and piece != "%"]
     if len(set(used)) != len(used):
         raise ValueError("a part of the date appears twice")
-    if not {"Y", "m", "d"} <= set(used):
-        raise ValueError("it needs %Y, %m and %d")
+    if not set(needed) <= set(used):
+        raise ValueError(f"it needs {' and '.join(f'%{part}' for part in needed)}")
     return "".join([*out, "$"])
 
 
@@ -134,6 +146,14 @@ def _offset_seconds(spelled: str | None) -> int | None:
 WIDTH = re.compile(r"^\s*(\d*)\s*(second|minute|hour|day|week|month|quarter|year)s?\s*$")
 _FIXED = {"second": 1, "minute": 60, "hour": 3600, "day": DAY, "week": 7 * DAY}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def step_seconds(step: str) -> int:
+    """Return the seconds of a step such as "15 minutes"; ValueError says what is wrong."""
+    match = WIDTH.match(step)
+    if match is None or int(match[1] or 1) < 1 or match[2] not in ("second", "minute", "hour", "day"):
+        raise ValueError('write it as "30 seconds", "15 minutes", "1 hour" or "1 day"')
+    return int(match[1] or 1) * _FIXED[match[2]]
 
 
 def width_starts(width: str, low: int, high: int, limit: int) -> list[int]:

@@ -59,6 +59,7 @@ _MODELS: tuple[type[d.Declared], ...] = (
     d.Real,
     d.Date,
     d.DateTime,
+    d.Time,
 )
 FIELDS = {kind: tuple(dict.fromkeys(["kind", *model.model_fields])) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
 SECTIONS = {

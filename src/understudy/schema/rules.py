@@ -8,7 +8,7 @@ Public. Nothing is evaluated but comparisons of a column with a constant, joined
     comparison = column ("=" | "!=" | "<" | "<=" | ">" | ">=") constant
                | column ["not"] "in" "[" constant { "," constant } "]"
                | column "is" ["not"] "null"
-    constant   = "text" | 'text' | number | true | false | 2024-01-31 | 2024-01-31T12:00:00
+    constant   = "text" | 'text' | number | true | false | 2024-01-31 | 2024-01-31T12:00:00 | 08:30
     column     = a bare name, or any name between `backticks`
 """
 
@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 
-Constant = str | int | float | bool | date | datetime
+Constant = str | int | float | bool | date | datetime | time
 
 MAX_DEPTH = 50
 TOKEN = re.compile(
     r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*\"|'[^']*')"
     r"|(?P<moment>\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?)"
+    r"|(?P<clock>\d{2}:\d{2}(?::\d{2})?)"
     r"|(?P<number>[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|`(?P<quoted>[^`]+)`"
     r"|(?P<name>[^\W\d][\w.-]*)"
@@ -174,7 +175,9 @@ class _Parser:
 
     def constant(self) -> Constant:
         token = self.current()
-        if token is None or (token.kind not in ("text", "number", "moment") and token.text not in ("true", "false")):
+        if token is None or (
+            token.kind not in ("text", "number", "moment", "clock") and token.text not in ("true", "false")
+        ):
             hint = f'; text stands in quotes: "{token.text}"' if token is not None and token.kind == "name" else ""
             raise RuleError(f"expected a constant, {self.found()}{hint}")
         self.next += 1
@@ -229,7 +232,10 @@ def _constant(token: _Token) -> Constant:
     try:
         if token.kind == "moment":
             return date.fromisoformat(token.text) if len(token.text) == 10 else datetime.fromisoformat(token.text)
+        if token.kind == "clock":
+            return time.fromisoformat(token.text)
         digits = token.text.replace("_", "")
         return int(digits) if re.fullmatch(r"[+-]?\d+", digits) else float(digits)
     except ValueError:
-        raise RuleError(f'"{token.text}" is not a {"date" if token.kind == "moment" else "number"}') from None
+        what = {"moment": "date", "clock": "time of day"}.get(token.kind, "number")
+        raise RuleError(f'"{token.text}" is not a {what}') from None

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
+from understudy.schema.build import build_column
 from understudy.schema.column import Column
 from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
-from understudy.schema.problems import Problem, SchemaFileError
-from understudy.schema.zeros import DeclaredZeros
+from understudy.schema.dialect import problem as dialect_problem
+from understudy.schema.person import Person
+from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong
+from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +39,6 @@ class Schema:
 
         Codes out of range go to the nearest code; what is not a number at all counts as code 0.
         """
-        from understudy.schema.load import build_schema
-
         for name, size in sizes.items():
             if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_CODES:
                 raise SchemaError(f'Attribute "{name}" needs a whole number of codes between 1 and {MAX_CODES:,}.')
@@ -60,6 +61,12 @@ class Schema:
     def csv(self) -> CsvDeclaration | None:
         """How CSV files of the table are written, as far as it is declared."""
         return self.table.csv
+
+    @property
+    def person(self) -> Person | None:
+        """Who a person is, where one may have several rows; None where each row is a person."""
+        column, rows = self.declaration.person, self.declaration.rows_per_person
+        return None if column is None or rows is None else Person(column, rows, tuple(self.table.nulls))
 
     @cached_property
     def domain(self) -> Domain:
@@ -114,6 +121,57 @@ def require_reviewed(schema: Schema) -> None:
     """Refuse a draft: it was written by looking at the data, and used unreviewed it discloses what it saw."""
     if schema.draft:
         raise SchemaError(
-            f"{schema.source} is still a draft, written by looking at the data. Review every line marked "
-            "REVIEW, then set draft = false under [table]."
+            f"{schema.source} is still a draft, written by looking at the data. Go through its lines marked "
+            "REVIEW (understudy schema review), then set draft = false under [table]."
         )
+
+
+def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Schema:
+    """Build the columns and zeros; every problem is reported at once."""
+    problems: list[Problem] = []
+    columns: list[Column] = []
+    if declared.table.csv is not None and (wrong := dialect_problem(declared.table.csv)) is not None:
+        problems.append(Problem(wrong[1], line=locate(("table", "csv", wrong[0]))))
+    if (fault := _person_fault(declared)) is not None:
+        problems.append(Problem(fault.message, line=locate(_key(fault))))
+    for name, column in declared.columns.items():
+        path: Path = ("columns", name)
+        try:
+            columns.append(build_column(name, column, declared.table.nulls, locate(path)))
+        except Wrong as fault:
+            problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
+    if problems:
+        raise SchemaFileError(source, problems)
+    schema = Schema(tuple(columns), (), declared, source)
+    return Schema(tuple(columns), _build_zeros(schema, locate), declared, source)
+
+
+def _person_fault(declared: SchemaDeclaration) -> Wrong | None:
+    """Say what is wrong with the declaration of a person."""
+    person, rows = declared.person, declared.rows_per_person
+    if person is None and rows is not None:
+        return Wrong("rows_per_person needs person = ..., the column that identifies a person.", "rows_per_person")
+    if person is not None and rows is None:
+        return Wrong("person needs rows_per_person = ..., how many rows of each person are used at most.", "person")
+    if person in declared.columns:
+        return Wrong(f'"{person}" identifies a person, so it is never released: take it out of the columns.', "person")
+    return None
+
+
+def _key(wrong: Wrong) -> Path:
+    return () if wrong.key is None else (wrong.key,)
+
+
+def _build_zeros(schema: Schema, locate: Locate) -> tuple[DeclaredZeros, ...]:
+    zeros: list[DeclaredZeros] = []
+    problems: list[Problem] = []
+    for position, entry in enumerate(schema.declaration.zeros):
+        try:
+            zeros.append(build_zeros(entry, schema.columns))
+        except Wrong as wrong:
+            problems.append(Problem(f"[[zeros]] {wrong.message}", line=locate(("zeros", position, *_key(wrong)))))
+    if not problems and (message := contradiction(zeros, schema.domain)):
+        problems.append(Problem(message, line=locate(("zeros", 0))))
+    if problems:
+        raise SchemaFileError(schema.source, problems)
+    return tuple(zeros)

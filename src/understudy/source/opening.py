@@ -34,9 +34,16 @@ def open_source(data: Any, schema: Declared) -> Source:
     that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in its
     order.
     """
+    person = schema.person
     if isinstance(data, np.ndarray) and data.dtype.names is None:
+        if person is not None:
+            raise SourceError(
+                f'An array of codes has no column "{person.column}", which the schema declares to identify a person. Give a '
+                "frame, a dict or a structured array that has it."
+            )
         return MemorySource.of_codes(data, schema.domain)
-    reader = open_reader(data, list(schema.domain), getattr(schema, "csv", None))
+    names = [*schema.domain] if person is None else [*schema.domain, person.column]
+    reader = open_reader(data, names, getattr(schema, "csv", None))
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema)
     with guarded(f"This {type(data).__name__}"):

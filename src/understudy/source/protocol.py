@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.schema.column import Held
+from understudy.schema.person import Person
 
 
 class Source(Protocol):
@@ -77,4 +78,9 @@ class Declared(Protocol):
     @property
     def columns(self) -> Iterable[Encoder]:
         """The declared columns, in the order of the domain."""
+        ...
+
+    @property
+    def person(self) -> Person | None:
+        """Who a person is, where one may have several rows; None where each row is a person."""
         ...

@@ -6,14 +6,18 @@ PRIVATE: both hold or read the records. Every table becomes batches of columns, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SourceError
+from understudy.schema.person import Identities, Person
 from understudy.source.codes import Codes, chunk_rows, narrow, pack, rechunk
 from understudy.source.compress import compress
+from understudy.source.persons import Census, Limit, Marks
 from understudy.source.protocol import Batch, Declared, Encoder, Reader
 from understudy.source.tally import Tally
 
@@ -45,8 +49,8 @@ class MemorySource:
 
     @classmethod
     def of_reader(cls, reader: Reader, schema: Declared) -> MemorySource:
-        """Read a table once, and keep its codes."""
-        return cls(schema.domain, encoded(reader, tuple(schema.columns), schema.domain.sizes))
+        """Read a table, and keep its codes."""
+        return cls(schema.domain, rows_of(reader, schema).batches(schema.domain))
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
@@ -57,29 +61,77 @@ class MemorySource:
 
 
 class StreamedSource:
-    """A table too large to keep: each ``count`` is one pass over the columns that its cliques name."""
+    """A table too large to keep: each ``count`` is one pass over the columns that its cliques name.
+
+    Where persons have several rows, one pass more comes before the first.
+    """
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
         self.domain = schema.domain
-        self._reader, self._columns = reader, tuple(schema.columns)
+        self._rows = rows_of(reader, schema)
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique, in one pass."""
         needed = self.domain.clique({attribute for clique in cliques for attribute in clique})
         domain = self.domain.project(needed)
         tally = Tally(domain, cliques)
-        columns = [column for column in self._columns if column.name in domain]
-        codes = encoded(self._reader, columns, domain.sizes)
-        for chunk in rechunk(codes, chunk_rows(domain.sizes)):
+        for chunk in rechunk(self._rows.batches(domain), chunk_rows(domain.sizes)):
             tally.add(chunk)
             del chunk  # not to be held while the next is read
         return tally.counts()
 
 
-def encoded(reader: Reader, columns: Sequence[Encoder], sizes: Sequence[int]) -> Iterator[Codes]:
-    """Read the columns batch by batch, and encode each batch."""
-    for batch in reader.batches([column.name for column in columns]):
-        yield encode_batch(batch, columns, sizes)
+class Rows(Protocol):
+    """The rows of a table that are used, as codes; the same rows in every pass."""
+
+    def batches(self, domain: Domain) -> Iterator[Codes]:
+        """Yield the codes of some attributes, in the order of the domain."""
+        ...
+
+
+def rows_of(reader: Reader, schema: Declared) -> Rows:
+    """Return the rows of a table that are used: all, or of each person so many."""
+    person = schema.person
+    return AllRows(reader, schema) if person is None else PersonsRows(reader, schema, person)
+
+
+class AllRows:
+    """Every row. Only the columns that are asked for are read."""
+
+    def __init__(self, reader: Reader, schema: Declared) -> None:
+        self._reader, self._columns = reader, tuple(schema.columns)
+
+    def batches(self, domain: Domain) -> Iterator[Codes]:
+        """Read and encode, batch by batch."""
+        columns = [column for column in self._columns if column.name in domain]
+        for batch in self._reader.batches([column.name for column in columns]):
+            yield encode_batch(batch, columns, domain.sizes)
+
+
+class PersonsRows:
+    """So many rows of each person. All columns are read, since what a row says decides whether it is used."""
+
+    def __init__(self, reader: Reader, schema: Declared, person: Person) -> None:
+        self._reader, self._columns, self._domain, self._person = reader, tuple(schema.columns), schema.domain, person
+
+    def batches(self, domain: Domain) -> Iterator[Codes]:
+        """Read and encode, batch by batch; before the first pass comes one that reads who has which rows."""
+        limit = Limit(self._census, self._person.rows)
+        wanted = [self._domain.index(name) for name in domain]
+        for codes, identities in self._read():
+            used = limit.used(Marks.of(identities, codes), identities.missing)
+            yield Codes(int(used.sum()), tuple(codes.columns[i][used] for i in wanted))
+
+    @cached_property
+    def _census(self) -> Census:
+        marks = (Marks.of(identities, codes).take(~identities.missing) for codes, identities in self._read())
+        return Census.of(marks, self._person.rows)
+
+    def _read(self) -> Iterator[tuple[Codes, Identities]]:
+        names = [column.name for column in self._columns]
+        for batch in self._reader.batches([*names, self._person.column]):
+            identities = self._person.identify(batch.column(len(names)))
+            yield encode_batch(batch, self._columns, self._domain.sizes), identities
 
 
 def encode_batch(batch: Batch, columns: Sequence[Encoder], sizes: Sequence[int]) -> Codes:

@@ -26,6 +26,10 @@ _PASSES_WORTH_FOLDING = 50
 """Folding equal rows costs about as much as this many passes (measured: 80 ns a row, against 1.5 to 2)."""
 
 
+_ROWS_WORTH_PLANNING = 1_000
+"""To look for larger tables takes about as long as a pass over this many rows, for each attribute of the table."""
+
+
 class Tally:
     """Counts of ``cliques`` over whatever was added so far.
 
@@ -77,6 +81,8 @@ class Tally:
     def _plan(self, rows: int) -> tuple[Carrier, ...]:
         # A power of two, so that batches of nearly the same length share a plan.
         limit = min(_MOST_CARRIER_CELLS, 1 << max(rows, 1).bit_length() - 1)
+        if rows < _ROWS_WORTH_PLANNING * len(self.domain):
+            limit = 0
         if limit not in self._plans:
             self._plans[limit] = plan_carriers(self.domain.sizes, list(self._counts), limit)
         return self._plans[limit]

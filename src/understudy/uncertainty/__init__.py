@@ -7,6 +7,7 @@ from understudy.uncertainty.bounds import Bound, Marginals, bounds
 from understudy.uncertainty.cells import Intervals, cell_intervals
 from understudy.uncertainty.estimator import Estimate, weighted_average
 from understudy.uncertainty.evidence import Evidence
+from understudy.uncertainty.listed import bounded
 from understudy.uncertainty.tables import TableMarginals
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Intervals",
     "Marginals",
     "TableMarginals",
+    "bounded",
     "bounds",
     "cell_intervals",
     "weighted_average",

@@ -7,7 +7,7 @@ Public. Statements, assumptions and proofs are in docs/bounds.md: Theorem 1 (sup
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
+from understudy.mechanism import Round
+from understudy.mechanism.running import LATEST
 from understudy.uncertainty.estimator import seen
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.rounds import Centre, round_distances, round_share
@@ -33,6 +35,10 @@ SUPPORTED_SHARE = 0.5
 """Share of what is then left that goes to the measurements that contain the marginal; the rounds have the other part.
 
 All shares are fixed before anything is drawn: which of the three serves a marginal depends on the run's randomness."""
+
+
+AT_ONCE = 1 << 22
+"""Cells of marginals that are held at a time."""
 
 
 class Marginals(Protocol):
@@ -95,18 +101,27 @@ def bounds(
     """
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie strictly between 0 and 1 (say 0.95), not {confidence}.")
-    wanted = list(evidence.workload.closure if cliques is None else cliques)
-    made = _other(evidence, synthetic).marginals(wanted)
-    theirs = {r: np.asarray(m, np.float64) for r, m in zip(wanted, made, strict=True)}
-    beta = (1 - TOTAL_SHARE) * (1 - confidence)
-    found = _every(evidence, theirs, beta)
-    most = rows_bound(evidence.measurements, TOTAL_SHARE * (1 - confidence))
+    wanted = evidence.workload.closure if cliques is None else cliques
+    other, most = _other(evidence, synthetic), rows_bound(evidence.measurements, TOTAL_SHARE * (1 - confidence))
+    return {
+        b.clique: b
+        for block in evidence.workload.domain.blocks(wanted, AT_ONCE)
+        for b in _bounded(evidence, other, block, confidence, most)
+    }
+
+
+def _bounded(
+    evidence: Evidence, other: Marginals, cliques: Sequence[Clique], confidence: float, most: float
+) -> Iterator[Bound]:
+    """Yield the bounds of ``cliques``; the table has ``most`` rows at most."""
+    theirs = {r: np.asarray(m, np.float64) for r, m in zip(cliques, other.marginals(cliques), strict=True)}
+    found = _every(evidence, theirs, (1 - TOTAL_SHARE) * (1 - confidence))
     held = {way.of for way, one in found if one.measured and way.clique == way.of}
     best: dict[Clique, _Found] = {}
     for way, one in sorted(found, key=lambda pair: pair[1].value):
         best.setdefault(way.of, one)
-    return {
-        r: Bound(
+    for r in [r for r in cliques if r in best]:
+        yield Bound(
             clique=r,
             kind="supported" if r in held else "unsupported",
             value=min(best[r].value, most + float(np.abs(theirs[r]).sum())),
@@ -114,9 +129,6 @@ def bounds(
             round=best[r].round,
             checked=best[r].checked,
         )
-        for r in wanted
-        if r in best
-    }
 
 
 def _every(evidence: Evidence, theirs: Mapping[Clique, Floats], beta: float) -> list[tuple[_Way, _Found]]:
@@ -174,17 +186,29 @@ def _checked(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Foun
 
 
 def _unsupported(evidence: Evidence, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
-    """Theorem 2, for each round whose model was kept."""
+    """Theorem 2: the latest rounds; an earlier one for a marginal that nothing else speaks of, the last that it was in."""
+    found = [one for r in evidence.rounds[-LATEST:] for one in _through(evidence, r, ways)]
+    known = evidence.checked | {way.clique for way, _ in found}
+    left = [way for way in ways if way.clique not in known]
+    for r in reversed(evidence.rounds[:-LATEST]):
+        more = _through(evidence, r, left)
+        found += more
+        spoken = {id(way) for way, _ in more}
+        left = [way for way in left if id(way) not in spoken]
+    return found
+
+
+def _through(evidence: Evidence, r: Round, ways: Sequence[_Way]) -> list[tuple[_Way, _Found]]:
+    """Bound what was among the candidates of round ``r``, if its model was kept."""
+    candidates = set(r.candidates)
+    mine = [way for way in ways if way.clique in candidates] if r.before is not None else []
     found = []
-    for r in evidence.rounds:
-        candidates = set(r.candidates)
-        mine = [way for way in ways if way.clique in candidates] if r.before is not None else []
-        for beta in sorted({_share(evidence, way, "rounds") for way in mine}):
-            same = [way for way in mine if _share(evidence, way, "rounds") == beta]
-            values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(evidence, r))
-            for way, value in zip(same, values, strict=True):
-                if value is not None:
-                    found.append((way, _Found(value + way.left, measured=False, round=r.index)))
+    for beta in sorted({_share(evidence, way, "rounds") for way in mine}):
+        same = [way for way in mine if _share(evidence, way, "rounds") == beta]
+        values = round_distances(r, [(w.clique, w.target) for w in same], beta * round_share(evidence, r))
+        for way, value in zip(same, values, strict=True):
+            if value is not None:
+                found.append((way, _Found(value + way.left, measured=False, round=r.index)))
     return found
 
 

@@ -6,7 +6,7 @@ Public: from what the round released, and the model that it scored its candidate
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.mechanism import Round
 from understudy.mechanism.candidates import RANKING
+from understudy.model import Model
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.evidence import Evidence
@@ -61,7 +62,7 @@ def round_distances(r: Round, targets: Sequence[tuple[Clique, Floats]], beta: fl
     if r.before is None:
         return [None] * len(targets)
     cliques = list(dict.fromkeys(clique for clique, _ in targets))
-    *centres, chosen = [Centre.of(m) for m in r.before.marginals([*cliques, r.clique], precision=RANKING)]
+    *centres, chosen = [Centre.of(m) for m in _again(r.before).marginals([*cliques, r.clique], precision=RANKING)]
     centre = dict(zip(cliques, centres, strict=True))
     beta_measure, beta_select = _split(r, beta)
     weights = {c: int(w) for c, w in zip(r.candidates, r.selection.weights, strict=True)}
@@ -72,6 +73,11 @@ def round_distances(r: Round, targets: Sequence[tuple[Clique, Floats]], beta: fl
         max(0.0, (top + penalties[c]) / weights[c]) + centre[c].from_target(target) if weights[c] > 0 else None
         for c, target in targets
     ]
+
+
+def _again(model: Model) -> Model:
+    """Return the same model, so that what it calibrates is let go after use: the models of many rounds are asked in turn."""
+    return replace(model, _known={}) if type(model) is Model else model
 
 
 def selection_margin(r: Round, beta: float) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.source import MemorySource
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,14 +21,13 @@ class TableMarginals:
     codes: NDArray[np.integer] = field(repr=False)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        """Count each clique."""
-        return [self.marginal(clique) for clique in cliques]
+        """Count all cliques together."""
+        return self._source.count(cliques)
 
     def marginal(self, clique: Clique) -> NDArray[np.int64]:
         """Count one clique."""
-        shape = self.domain.shape(clique)
-        place = np.zeros(len(self.codes), dtype=np.int64)
-        for attribute, size in zip(clique, shape, strict=True):
-            place *= size
-            place += self.codes[:, self.domain.index(attribute)]
-        return np.bincount(place, minlength=self.domain.cells(clique)).astype(np.int64).reshape(shape)
+        return self.marginals([clique])[0]
+
+    @cached_property
+    def _source(self) -> MemorySource:
+        return MemorySource.of_codes(self.codes, self.domain)

@@ -51,7 +51,7 @@ MUTANTS: list[Mutant] = [
         "rows-unpaid",
         37,
         "the bound on the rows takes a failure probability that the others have as well",
-        (BOUNDS, "beta = (1 - TOTAL_SHARE) * (1 - confidence)", "beta = 1 - confidence"),
+        (BOUNDS, "theirs, (1 - TOTAL_SHARE) * (1 - confidence))", "theirs, 1 - confidence)"),
         WHOLE,
     ),
     one(

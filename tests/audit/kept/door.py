@@ -80,8 +80,8 @@ MUTANTS = [
         "estimates cut to whole numbers after the distance is taken",
         (
             "privacy/scoring.py",
-            "        cells -= rounded(b[start : start + _BLOCK])\n",
-            "        cells = np.rint(1.5 * (cells - b[start : start + _BLOCK])).astype(np.int64)\n",
+            "    cells -= rounded(estimate)\n",
+            "    cells = np.rint(1.5 * (cells - estimate)).astype(np.int64)\n",
         ),
         f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
     ),
@@ -242,8 +242,8 @@ MUTANTS = [
         "the table is counted before the budget is asked",
         (
             "privacy/door.py",
-            "        self._pay(request, mask)\n        exact = question.exact(self._read(question.reads)).reshape(-1)\n",
-            "        exact = question.exact(self._read(question.reads)).reshape(-1)\n        self._pay(request, mask)\n",
+            "        self._pay(request, mask)\n        counts = _Counted(self._read, question.reads, self._domain)\n",
+            "        counts = self._read(question.reads)\n        self._pay(request, mask)\n",
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
     ),
@@ -315,8 +315,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "        yield encode_batch(batch, columns, sizes)",
-            "        yield encode_batch(batch.drop_null(), columns, sizes)",
+            "            yield encode_batch(batch, columns, domain.sizes)",
+            "            yield encode_batch(batch.drop_null(), columns, domain.sizes)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),
@@ -400,8 +400,8 @@ MUTANTS = [
         "a release that keeps the table to draw from it again",
         (
             "synthesize.py",
-            "        convert = converter_for(",
-            '        setattr(Release, "_kept", data)\n        convert = converter_for(',
+            "    convert = converter_for(",
+            '    setattr(Release, "_kept", data)\n    convert = converter_for(',
         ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),

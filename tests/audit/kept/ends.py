@@ -134,10 +134,17 @@ MUTANTS: list[Mutant] = [
         "The estimate forgets the marginals that are counted",
         (
             "mechanism/memory.py",
-            "    counted = COPIES * marginals + EACH * len(expected)\n",
-            "    counted = 0 * marginals\n",
+            "CELL_BYTES * min(workload.cells, COMPARED)\n",
+            "0 * min(workload.cells, COMPARED)\n",
         ),
         f"{MEMORY}test_the_estimate_grows_with_what_is_asked_for",
+    ),
+    one(
+        "a-limit-on-memory-changes-nothing",
+        35,
+        "The model grows as large as ever, whatever memory was allowed",
+        ("request.py", "        if room is not None:\n", "        if False:\n"),
+        f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(
         "the-clock-runs-while-counting",

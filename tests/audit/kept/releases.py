@@ -56,7 +56,7 @@ MUTANTS = [
         "unmarked-samples",
         32,
         "rows drawn from a seeded release written under any name",
-        ("cli/sample.py", "    target = marked_path(path, private)\n", "    target = path\n"),
+        ("cli/sample.py", "    target = marked_path(path, release.private)\n", "    target = path\n"),
         f"{MARKS}test_what_is_made_of_it_later_says_it",
     ),
     one(
@@ -139,7 +139,7 @@ MUTANTS = [
         "large-epsilon-fails-late",
         6,
         "a factor that overflows where the report is written, after the budget is spent",
-        ("release/promise.py", "if epsilon < LARGEST else", "if True else"),
+        ("manifest/promise.py", "if epsilon < LARGEST else", "if True else"),
         f"{EXTREMES}test_the_ends_of_what_is_accepted_work",
     ),
     one(
@@ -153,7 +153,7 @@ MUTANTS = [
         "rehearsal-of-another-unit",
         17,
         "a plan for replaced records that rehearses added ones",
-        ("planning.py", "unit=asked.unit, progress", "progress"),
+        ("planning.py", "unit=unit, progress", "progress"),
         f"{EXTREMES}test_a_rehearsal_is_of_the_unit_that_is_planned",
     ),
     one(
@@ -167,7 +167,7 @@ MUTANTS = [
         "promise-rounded-down",
         6,
         "an epsilon that is shown smaller than it is",
-        ("release/promise.py", "rounding=ROUND_CEILING", 'rounding="ROUND_FLOOR"'),
+        ("manifest/promise.py", "rounding=ROUND_CEILING", 'rounding="ROUND_FLOOR"'),
         f"{WORDS}test_no_number_of_the_promise_is_rounded_down",
     ),
 ]

@@ -15,7 +15,7 @@ from understudy.privacy.cost import distances_cost, positive
 from understudy.privacy.noise import Counts
 from understudy.privacy.questions.base import Mask, Question, Receipt
 from understudy.privacy.questions.choice import require_estimates
-from understudy.privacy.scoring import Candidate, distance
+from understudy.privacy.scoring import Candidate, distances
 from understudy.privacy.unit import Unit
 
 
@@ -77,8 +77,7 @@ class DistancesTo(Question[Distances]):
 
     def exact(self, counts: Sequence[Counts]) -> Counts:
         """Return the distances."""
-        found = [distance(exact, one.estimate) for exact, one in zip(counts, self.estimates, strict=True)]
-        return np.array(found, dtype=np.int64)
+        return np.array([*distances(counts, (one.estimate for one in self.estimates))], dtype=np.int64)
 
     def size(self, domain: Domain) -> int:
         """Return one for each estimate."""

@@ -2,7 +2,8 @@
 
 A marginal inside one clique is summed out of it, through smaller marginals that are kept for the next query. A marginal
 across cliques is gathered at one of them: each attribute from elsewhere arrives as a message, the conditional table
-p(attribute | separator), and a message serves every query that needs it.
+p(attribute | separator), and a message serves every query that needs it. A marginal across parts of the model that share
+nothing is the product of one in each part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.model.engine.on_numpy.inference import Beliefs
+from understudy.model.engine.on_numpy.pairs import Pairs
 from understudy.model.engine.on_numpy.pieces import (
     Mask,
     Piece,
@@ -41,11 +43,19 @@ SLICE_ABOVE = 1 << 21
 SMALLEST_SUM = 1e-250
 """A product of scaled tables that sums to more than this has lost no term that could matter in 50 digits."""
 
+PAIRS_FROM = 64
+"""From this many pairs across cliques on, all pairs are worked out together."""
+
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
 
 THREADED_ABOVE = 1 << 19
 """In a smaller tree (of so many cells) the work is the interpreter's, not NumPy's, and threads only get in its way."""
+
+
+KEPT, KEPT_ALWAYS = 3, 1 << 21
+"""What answers share is kept up to so many times the cells of the tree, and so many cells more: it takes twice that, since
+tables are kept as they were rearranged as well."""
 
 
 class Answers:
@@ -59,34 +69,74 @@ class Answers:
         self._beliefs = beliefs
         self._cliques = [mask_of([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
         self._separators = _connect(self._cliques, network.tree.parents)
-        self._towards = [self._directions(attribute) for attribute in range(len(self.sizes))]
+        self._parts = _parts(self._cliques, network.tree.parents, len(self.sizes))
         self._sizes_known: dict[Mask, int] = {}
+        self._homes: list[list[int]] = [[] for _ in self.sizes]
+        for i in sorted(range(len(self._cliques)), key=lambda i: self._cells(self._cliques[i])):
+            for attribute in bits_of(self._cliques[i]):
+                self._homes[attribute].append(i)
+        self._directed: dict[int, list[int]] = {}
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
+        self._kept = 0
 
     def marginals(self, cliques: Sequence[Clique], total: float) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
         masks = [mask_of([self.domain.index(a) for a in clique]) for clique in cliques]
+        parts = [self._split(mask) for mask in masks]
+        whole = list(dict.fromkeys(part for some in parts for part in some))
+        found = self._pairs(whole)
+        left = [mask for mask in whole if mask not in found]
+        found |= zip(left, self._all(left), strict=True)
+        return [_product([found[part] for part in some], total) for some in parts]
+
+    def _split(self, wanted: Mask) -> list[Mask]:
+        """Return ``wanted`` by the parts of the model that share nothing, in the order of their first attributes."""
+        found = []
+        while wanted:
+            part = wanted & self._parts[(wanted & -wanted).bit_length() - 1]
+            found.append(part)
+            wanted ^= part
+        return found or [0]
+
+    def _pairs(self, masks: list[Mask]) -> dict[Mask, Piece]:
+        """Return the pairs across cliques among ``masks``, if they are many."""
+        wanted: dict[int, list[int]] = {}
+        for mask in masks:
+            if mask.bit_count() == 2:
+                a, b = bits_of(mask)
+                if not any(self._cliques[i] >> b & 1 for i in self._homes[a]):
+                    wanted.setdefault(a, []).append(b)
+        if sum(map(len, wanted.values())) < PAIRS_FROM:
+            return {}
+        pairs = Pairs(self._cliques, self._separators, self.sizes, self._within)
+        found: dict[Mask, Piece] = {}
+        with np.errstate(invalid="ignore"):
+            for a, others in wanted.items():
+                tables = pairs.of(a, self._homes[a])
+                found |= {1 << a | 1 << b: Piece((a, b), tables[b]) for b in others}
+        return found
+
+    def _all(self, masks: list[Mask]) -> list[Piece]:
+        """Return the marginals on ``masks``, each inside one part of the model, as probabilities."""
         if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
-            return [self._marginal(mask, total) for mask in masks]
+            return [self._marginal(mask) for mask in masks]
         count = 8 * workers()
         parts = [masks[k::count] for k in range(count)]
         with ThreadPoolExecutor(max_workers=workers()) as pool:
-            done = list(pool.map(lambda part: [self._marginal(mask, total) for mask in part], parts))
+            done = list(pool.map(lambda part: [self._marginal(mask) for mask in part], parts))
         return [done[k % count][k // count] for k in range(len(masks))]
 
-    def _marginal(self, wanted: Mask, total: float) -> NDArray[np.float64]:
+    def _marginal(self, wanted: Mask) -> Piece:
         """Return one marginal with its axes in domain order."""
-        home = min(
-            (i for i, clique in enumerate(self._cliques) if wanted & ~clique == 0),
-            key=lambda i: self._cells(self._cliques[i]),
-            default=-1,
-        )
+        first = (wanted & -wanted).bit_length() - 1
+        homes = self._homes[first] if wanted else [0]
+        home = next((i for i in homes if wanted & ~self._cliques[i] == 0), -1)
         # Some BLAS kernels warn of what lies past a table's end; ``mass_of`` looks at what they made.
         with np.errstate(invalid="ignore"):
             piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
             table = piece.ordered()
-            return table * (total / mass_of(table))
+            return Piece(bits_of(wanted), table * (1.0 / mass_of(table)))
 
     def _within(self, i: int, wanted: Mask) -> Piece:
         """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
@@ -98,6 +148,7 @@ class Answers:
                 known = self._out_of_belief(i, wanted)
             else:
                 known = sum_out(self._within(i, wanted | 1 << smallest), smallest)
+            self._forget_some(known)
             self._inside[i, wanted] = known
         return known
 
@@ -143,7 +194,7 @@ class Answers:
         here = wanted & self._cliques[i]
         arriving: dict[int, Mask] = {}
         for attribute in bits_of(wanted & ~here):
-            neighbour = self._towards[attribute][i]
+            neighbour = self._towards(attribute)[i]
             arriving[neighbour] = arriving.get(neighbour, 0) | 1 << attribute
         out = self._separators[i][towards] if towards >= 0 else 0
         needed = here | out
@@ -160,22 +211,45 @@ class Answers:
             joint = self._gather(source, target, wanted)
             mass_of(joint.table)
             known = conditional(joint, wanted)
+            self._forget_some(known)
             self._messages[source, target, wanted] = known
         return known
+
+    def _forget_some(self, coming: Piece) -> None:
+        """Let go of all that is kept where one more would be too much: it is worked out again when it is needed."""
+        self._kept += coming.table.size
+        if self._kept > KEPT * self._network.tree.cells + KEPT_ALWAYS:
+            self._inside.clear()
+            self._messages.clear()
+            self._kept = coming.table.size
 
     def _root(self, wanted: Mask) -> int:
         """Choose where to gather: messages that bring one attribute each, then the least work."""
         root, most, least = 0, len(self.sizes), 0
-        for i, clique in enumerate(self._cliques):
+        for i in self._between(wanted):
             needed, arriving, together = wanted, 0, 0
-            for attribute in bits_of(wanted & ~clique):
-                neighbour = self._towards[attribute][i]
+            for attribute in bits_of(wanted & ~self._cliques[i]):
+                neighbour = self._towards(attribute)[i]
                 together += arriving >> neighbour & 1
                 arriving |= 1 << neighbour
                 needed |= self._separators[i][neighbour]
             if together <= most and (together < most or self._cells(needed) < least):
                 root, most, least = i, together, self._cells(needed)
         return root
+
+    def _between(self, wanted: Mask) -> list[int]:
+        """Return the cliques on the ways between those that have an attribute of ``wanted``."""
+        attributes = bits_of(wanted)
+        found = set()
+        for attribute in attributes:
+            for i in self._homes[attribute]:
+                found.add(i)
+                for other in attributes:
+                    towards, here = self._towards(other), i
+                    while towards[here] != here and towards[here] not in found:
+                        here = towards[here]
+                        found.add(here)
+        return sorted(found)
 
     def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
         """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
@@ -232,15 +306,21 @@ class Answers:
             cells = self._sizes_known[mask] = prod(self.sizes[a] for a in bits_of(mask))
         return cells
 
-    def _directions(self, attribute: int) -> list[int]:
+    def _towards(self, attribute: int) -> list[int]:
         """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
+        known = self._directed.get(attribute)
+        if known is None:
+            known = self._directed[attribute] = self._directions(attribute)
+        return known
+
+    def _directions(self, attribute: int) -> list[int]:
         direction = [i if clique >> attribute & 1 else -1 for i, clique in enumerate(self._cliques)]
         frontier = [i for i, known in enumerate(direction) if known >= 0]
         while frontier:
             found = []
             for i in frontier:
-                for neighbour in self._separators[i]:
-                    if direction[neighbour] < 0:
+                for neighbour, shared in self._separators[i].items():
+                    if shared and direction[neighbour] < 0:
                         direction[neighbour] = i
                         found.append(neighbour)
             frontier = found
@@ -256,3 +336,31 @@ def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, 
         around[i][parent] = shared
         around[parent][i] = shared
     return around
+
+
+def _parts(cliques: Sequence[Mask], parents: Sequence[int], attributes: int) -> list[Mask]:
+    """Return, for each attribute, all attributes that hang together with it."""
+    roots: list[int] = []
+    masks: dict[int, Mask] = {}
+    for i, clique in enumerate(cliques):
+        parent = parents[i]
+        roots.append(roots[parent] if parent >= 0 and clique & cliques[parent] else i)
+        masks[roots[i]] = masks.get(roots[i], 0) | clique
+    found = [0] * attributes
+    for mask in masks.values():
+        for attribute in bits_of(mask):
+            found[attribute] = mask
+    return found
+
+
+def _product(pieces: list[Piece], total: float) -> NDArray[np.float64]:
+    """Multiply tables that share nothing, axes in domain order, the sum ``total``."""
+    table = pieces[0].table * total
+    if len(pieces) == 1:
+        return table
+    for piece in pieces[1:]:
+        table = np.multiply.outer(table, piece.table)
+    scope = [a for piece in pieces for a in piece.scope]
+    if scope != sorted(scope):
+        table = np.ascontiguousarray(table.transpose(sorted(range(len(scope)), key=scope.__getitem__)))
+    return table

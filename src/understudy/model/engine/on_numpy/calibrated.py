@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,11 @@ from understudy.domain import Clique
 from understudy.model.contraction import Family
 from understudy.model.engine.on_numpy.answers import Answers
 from understudy.model.engine.on_numpy.inference import Beliefs
+from understudy.model.engine.on_numpy.pieces import Real
 from understudy.model.engine.protocol import Factors, Precision
 from understudy.model.network import Network
+
+DTYPES: dict[Precision, Real] = {"single": np.float32, "double": np.float64}
 
 
 class NumpyCalibrated:
@@ -21,6 +23,7 @@ class NumpyCalibrated:
 
     def __init__(self, network: Network, beliefs: Beliefs) -> None:
         self._network, self._beliefs = network, beliefs
+        self._answers: tuple[Precision, Answers] | None = None
 
     @property
     def log_z(self) -> float:
@@ -29,18 +32,12 @@ class NumpyCalibrated:
 
     def marginals(self, cliques: Sequence[Clique], total: float, precision: Precision) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
-        return (self._double if precision == "double" else self._single).marginals(cliques, total)
+        if self._answers is None or self._answers[0] != precision:  # one of the two is kept: they are large
+            self._answers = (precision, Answers(self._network, self._beliefs, dtype=DTYPES[precision]))
+        return self._answers[1].marginals(cliques, total)
 
     def factors(self, family: Family) -> Factors:
         """Return the tables that were multiplied when the family's attribute was eliminated."""
         scopes = tuple(self._network.plan.scopes[node] for node in family.nodes)
         tables = tuple(self._beliefs.inside[node] for node in family.nodes)
         return Factors(scopes, tables, self._beliefs.logarithmic)
-
-    @cached_property
-    def _double(self) -> Answers:
-        return Answers(self._network, self._beliefs)
-
-    @cached_property
-    def _single(self) -> Answers:
-        return Answers(self._network, self._beliefs, dtype=np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.privacy.amounts import PATTERN, amount_text, parse_amount
 from understudy.privacy.cost import float_above, selection_cost
@@ -64,7 +64,13 @@ class PrivacyEntry(Entry):
     delta: Finite = Field(gt=0, lt=1, description="Of (epsilon, delta) differential privacy.")
     rho: Amount = Field(description="The budget that epsilon and delta stand for, in zero-concentrated DP (zCDP).")
     spent: Amount = Field(description="The sum of all charges; never above rho.")
-    unit: Literal["add_remove", "replace"] = Field(description="Which tables are neighbours: what one row may change.")
+    unit: Literal["add_remove", "replace"] = Field(
+        description="Which tables are neighbours: what one row, or one person, may change."
+    )
+    person: str | None = Field(
+        default=None, description="The column that identified a person; null where each row was taken for one."
+    )
+    rows_per_person: int = Field(default=1, ge=1, description="How many rows of each person were used at most.")
 
 
 class QueryEntry(Entry):
@@ -74,12 +80,26 @@ class QueryEntry(Entry):
     weight: Finite = Field(gt=0)
 
 
+class RuleEntry(Entry):
+    """All marginals of some number of columns, each of weight 1."""
+
+    size: int = Field(ge=1, description="How many columns each has.")
+    column: str | None = Field(description="A column that each of them has; null where any will do.")
+
+
 class WorkloadEntry(Entry):
-    """The marginals that the table should preserve."""
+    """The marginals that the table should preserve: listed, or by a rule where they are very many."""
 
     name: str = Field(description="As it was asked for: all-3way, target:COLUMN, or custom.")
-    queries: Size = Field(description="How many queries were listed; errors are averaged over these.")
-    marginals: list[QueryEntry] = Field(min_length=1)
+    queries: Size = Field(description="How many queries there are; errors are averaged over these.")
+    marginals: list[QueryEntry] | None = Field(default=None, min_length=1, description="Null where there is a rule.")
+    rule: RuleEntry | None = Field(default=None, description="Null where the marginals are listed.")
+
+    @model_validator(mode="after")
+    def _listed_or_ruled(self) -> WorkloadEntry:
+        if (self.marginals is None) == (self.rule is None):
+            raise ValueError("a workload has a list of marginals or a rule")
+        return self
 
 
 class TableEntry(Entry):
@@ -194,10 +214,18 @@ class Manifest(Entry):
     rounds: list[RoundEntry] = Field(description="Every round in order; empty where the mechanism has none.")
     charges: list[ChargeEntry] = Field(description="Everything that was spent, in order, rounds included.")
     confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
-    bounds: list[BoundEntry]
+    bounds: list[BoundEntry] = Field(description="Of all marginals that there is a bound for; of very many, of a part.")
     check: CheckEntry | None = Field(default=None, description="Null where no budget was kept for a check.")
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
+
+    def workload_bounds(self) -> list[BoundEntry]:
+        """Return the bounds of the workload's own marginals, as opposed to parts of these."""
+        rule = self.workload.rule
+        if rule is not None:
+            return [b for b in self.bounds if len(b.columns) == rule.size and rule.column in (None, *b.columns)]
+        own = {tuple(query.attributes) for query in self.workload.marginals or ()}
+        return [b for b in self.bounds if tuple(b.columns) in own]
 
 
 def json_schema() -> dict[str, Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from understudy.release.manifest import Manifest
-from understudy.release.promise import UNITS, assumptions, confidence, parameters, rounded_up, sentences
+from understudy.manifest.manifest import Manifest
+from understudy.manifest.promise import assumptions, confidence, parameters, rounded_up, sentences, unit_words
 from understudy.schema import Schema
 
 WIDTH = 120
@@ -41,7 +41,11 @@ def _title(manifest: Manifest, schema: Schema) -> str:
 
 
 def _promise(manifest: Manifest) -> str:
-    paragraphs = ["This is promised to everybody described by a row of the private table.", *sentences(manifest)]
+    person = manifest.privacy.person
+    whom = (
+        "everybody described by a row of the private table" if person is None else f'every "{person}" of the private table'
+    )
+    paragraphs = [f"This is promised to {whom}.", *sentences(manifest)]
     return "\n\n".join(["## What is promised, and to whom", *(fill(text, WIDTH) for text in paragraphs)])
 
 
@@ -58,12 +62,13 @@ def _facts(manifest: Manifest, schema: Schema) -> str:
 
 def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
     privacy, columns = manifest.privacy, len(schema.columns)
-    rows = ", the number of rows" if privacy.unit == "replace" else ""
+    known = "the number of rows" if privacy.person is None else "how many persons there are, and how many rows of each"
+    rows = f", {known}" if privacy.unit == "replace" else ""
     return {
         "Flavour of privacy": "(epsilon, delta) differential privacy, by way of zero-concentrated differential privacy "
         f"(zCDP): {parameters(privacy)}",
         "Model of trust": "central: the owner of the table runs the software on the rows themselves",
-        "Unit of privacy": UNITS[privacy.unit],
+        "Unit of privacy": _cell(unit_words(privacy)),
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",
         "Domain": f"{columns} declared columns, {_cells(schema.domain.cells())} possible rows; declared in schema.toml, "
         "not read from rows",
@@ -73,6 +78,7 @@ def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
 
 def _making(manifest: Manifest) -> dict[str, str]:
     privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
+    which = "own rows" if privacy.person is None else "rows that were used"
     return {
         "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
         f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
@@ -82,7 +88,7 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
         "Randomness": "the operating system's secure generator" if manifest.private else "a seeded generator: NOT PRIVATE",
         "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers alone",
-        "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's own rows at {table.total:,.0f}",
+        "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's {which} at {table.total:,.0f}",
         "Accuracy": f"{len(manifest.bounds):,} marginals have a bound on their error, each at "
         f"{confidence(manifest.confidence)}; they are in release.json",
         "Implementation": f"understudy {manifest.understudy}, noise and private choice drawn by OpenDP in integer "

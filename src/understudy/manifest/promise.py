@@ -1,0 +1,184 @@
+"""The promise of a release in words, and its numbers as text: one place for the card, the report and the console.
+
+Public: it is written from the manifest alone. Its numbers are rounded up: nobody is promised more than is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from math import ceil, exp, log
+
+from understudy.manifest.manifest import Manifest, PrivacyEntry
+
+DIGITS = 6
+"""Significant digits of epsilon, delta and rho."""
+LARGEST = 600
+"""Beyond this epsilon, its factor is told by its power of ten."""
+
+
+def rounded_up(value: float, digits: int = DIGITS) -> str:
+    """Write a number with so many significant digits; never less than it is."""
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
+    text = f"{float(up):.{digits}g}"
+    mantissa, e, power = text.partition("e")
+    return f"{mantissa}{e}{int(power)}" if e else text
+
+
+def parameters(privacy: PrivacyEntry) -> str:
+    """Return epsilon, delta and rho, as everything that shows a release shows them."""
+    epsilon, delta, rho = rounded_up(privacy.epsilon), rounded_up(privacy.delta), rounded_up(privacy.rho.value)
+    return f"epsilon = {epsilon}, delta = {delta} (zCDP rho = {rho})"
+
+
+def factor(epsilon: float) -> str:
+    """Return e^epsilon: how much likelier or less likely one row can make anything."""
+    return rounded_up(exp(epsilon), 3) if epsilon < LARGEST else f"10^{ceil(epsilon / log(10)):,}"
+
+
+def guess(epsilon: float, delta: float) -> str:
+    """Return how often the best guess between two neighbours is right at even odds: (e^ε + δ) / (e^ε + 1), rounded up."""
+    tiny = exp(-epsilon)
+    share = (1 + delta * tiny) / (1 + tiny)
+    up = ceil(min(share, 1.0) * 1000 - 1e-9) / 10
+    return "100%" if up >= 100 else f"{up:g}%"
+
+
+def confidence(share: float) -> str:
+    """Write a probability as it was asked for: 95%, 97.5%, 99.9%; rounding would promise more."""
+    return f"{Decimal(repr(share)) * 100:f}".rstrip("0").rstrip(".") + "%"
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What neighbouring tables differ in, in the words of each sentence."""
+
+    whom: str
+    had: str
+    knows: str
+    whether: str
+    when: str
+
+
+_TOLD = {
+    ("row", "add_remove"): _Told(
+        "row",
+        "any one row been left out (or one more been added)",
+        "every other row",
+        "one particular row was in the table",
+        "one row is added or removed",
+    ),
+    ("row", "replace"): _Told(
+        "row",
+        "any one row been replaced by any other",
+        "every other row",
+        "one particular row was the one in the table or another",
+        "one row is replaced by another",
+    ),
+    ("person", "add_remove"): _Told(
+        "person",
+        "any one person been left out (or one more been added), with all rows",
+        "the rows of everybody else",
+        "one particular person was in the table",
+        "one person, with all rows, is added or removed",
+    ),
+    ("person", "replace"): _Told(
+        "person",
+        "the rows of any one person been replaced by as many others",
+        "the rows of everybody else",
+        "one particular person's rows were those in the table or others",
+        "the rows of one person are replaced by as many others",
+    ),
+}
+
+
+def _told(privacy: PrivacyEntry) -> _Told:
+    return _TOLD["row" if privacy.person is None else "person", privacy.unit]
+
+
+def unit_words(privacy: PrivacyEntry) -> str:
+    """Say what neighbouring tables differ in, in a line."""
+    added = privacy.unit == "add_remove"
+    if privacy.person is None:
+        return "one row added or removed" if added else "one row replaced"
+    return (
+        f"one person ({privacy.person}) {'added or removed' if added else 'replaced'}, "
+        f"with at most {_rows(privacy.rows_per_person)}"
+    )
+
+
+def _rows(rows: int) -> str:
+    return f"{rows:,} row{'s' * (rows != 1)}"
+
+
+def sentences(manifest: Manifest) -> list[str]:
+    """Return the promise in paragraphs: for everybody, then as a guess, then exactly."""
+    privacy, told = manifest.privacy, _told(manifest.privacy)
+    delta = rounded_up(privacy.delta)
+    return [
+        f"{_difference(privacy.epsilon, told.whom)} Whatever can be seen in this release could also have been seen, with a "
+        f"probability not far off, had {told.had}. How far at most, the next lines say.",
+        f"Somebody who knows {told.knows}, and would guess with even odds whether {told.whether}, is right at most "
+        f"{guess(privacy.epsilon, privacy.delta)} of the time after seeing everything in this release, instead of 50%. "
+        f"That is the worst case, for any {told.whom} at all, whatever computers they may have, now or later.",
+        f"Exactly: the probability of any outcome changes by a factor of at most e^epsilon = {factor(privacy.epsilon)}, but "
+        f"for a probability of {delta}, when {told.when}. This is "
+        f"(epsilon, delta) differential privacy with epsilon = {rounded_up(privacy.epsilon)} and delta = {delta}, kept by "
+        f"spending at most rho = {rounded_up(privacy.rho.value)} of zero-concentrated differential privacy (zCDP).",
+        "The promise holds for the whole release together: the synthetic table, the model, the noisy measurements, the "
+        "bounds and the report. Drawing more rows or asking more questions of the model weakens nothing. Other releases "
+        "from the same private table add up: whoever publishes several must add their budgets.",
+    ]
+
+
+def assumptions(manifest: Manifest) -> list[str]:
+    """Return what the promise rests on, and what it does not protect."""
+    timed = " A time limit ended this run, so its number of rounds depends on how long it took."
+    return [
+        *_who(manifest.privacy),
+        "The schema was written or reviewed without disclosing anything about the rows. It is part of this release and is "
+        "not protected: the columns, their possible values and their ranges are public.",
+        "The names and types of the table's columns, the workload, epsilon, delta and all settings are public.",
+        "How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the "
+        f"table's owner. No times are in this release.{timed if manifest.mechanism.ended == 'time' else ''}",
+        _neighbours(manifest.privacy),
+    ]
+
+
+def _who(privacy: PrivacyEntry) -> list[str]:
+    """Say who a person is, and what is not protected of the numbers of rows."""
+    added = privacy.unit == "add_remove"
+    if privacy.person is None:
+        return [
+            "A person is one row. Where a person has several rows, the promise is for each row, and is weaker for the "
+            "person: for k rows, rho is to be read k² times as large, which makes epsilon about k times as large.",
+            "The number of rows is protected too."
+            if added
+            else "The number of rows is treated as known, and is not protected.",
+        ]
+    return [
+        f'A person is all rows with one value of "{privacy.person}". At most {_rows(privacy.rows_per_person)} of each were '
+        "used, each of the person's rows with the same chance; the rest count for nothing in this release. A row "
+        "without a value counts as a person of its own. Somebody with two values counts as two, and is promised less.",
+        "The number of persons and the number of rows are protected too."
+        if added
+        else "The number of persons, and how many rows each has, are treated as known, and are not protected.",
+    ]
+
+
+def _neighbours(privacy: PrivacyEntry) -> str:
+    changed = "add or remove" if privacy.unit == "add_remove" else "replace"
+    if privacy.person is None:
+        whom, dropped = "row, whatever its values", "no row is dropped"
+    else:
+        whom, dropped = "person, whatever the rows", "of the rows that are used none is dropped"
+    placed = "values outside the schema are counted where the schema says"
+    return f"Neighbouring tables {changed} one {whom}: {placed}, and {dropped}."
+
+
+def _difference(epsilon: float, whom: str) -> str:
+    """Say how much one row or person can matter; no kind words for a large epsilon."""
+    if epsilon <= 2:
+        return f"No single {whom} makes much difference to this table."
+    much = f"How much difference a single {whom} makes to this table is limited"
+    return f"{much}, though not to little." if epsilon <= 6 else f"{much}, but the limit is weak: the budget is large."

@@ -1,0 +1,49 @@
+"""What the folder of a release holds, as values.
+
+Public: everything here was released by the door, computed from that, or declared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from understudy.manifest import NOT_PRIVATE, Manifest, privacy_card
+from understudy.model import Model
+from understudy.privacy import Measurement
+from understudy.release.synthetic import SyntheticTable
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contents:
+    """The parts that are stored. ``manifest`` is what ``release.json`` says."""
+
+    manifest: Manifest
+    schema: Schema
+    model: Model
+    measurements: tuple[Measurement, ...]
+    synthetic: SyntheticTable
+    """The synthetic rows, as codes and as an Arrow table."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds: False for a seeded research run."""
+        return self.manifest.private
+
+    @property
+    def notice(self) -> str:
+        """Empty, or why this is not private."""
+        return self.manifest.notice if self.private else self.manifest.notice or NOT_PRIVATE
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The synthetic table in the types of the schema."""
+        return self.synthetic.arrow
+
+    @cached_property
+    def card(self) -> str:
+        """The privacy card: what was promised, to whom, under which assumptions (Markdown)."""
+        return privacy_card(self.manifest, self.schema)

@@ -1,0 +1,105 @@
+"""Drafts columns of dates, date-times and times of day.
+
+NOT PRIVATE: what it writes was seen in the data.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from understudy.review.blocks import Block, quote
+from understudy.review.look import Seen
+from understudy.review.types import MISSING_MARKS
+from understudy.schema.moments import format_pattern
+
+_STEPS = ((86_400, "1 day", "00:00:00"), (3600, "1 hour", "23:00:00"), (60, "1 minute", "23:59:00"))
+
+
+def draft_time(seen: Seen) -> Block:
+    """Draft a column of times of day."""
+    form = seen.spelling.format
+    lines = [] if form in (None, "%H:%M") else [f"format = {quote(form)}"]
+    if pa.types.is_time(seen.type):
+        lines = ['format = "%H:%M:%S"', 'type = "time32[s]"' if pa.types.is_time32(seen.type) else 'type = "time64[us]"']
+    return _block(seen, ['kind = "time"', *lines], "", "12:00:00")
+
+
+def draft_date(seen: Seen) -> Block:
+    """Draft a column of days."""
+    low, high = seen.extremes()
+    first, last = _rounded(_day(low), _day(high))
+    form, words = _format(seen)
+    lines = ['kind = "date"', *form, f"min = {first}", f"max = {last}", f"width = {quote(_width((last - first).days))}"]
+    return _block(
+        seen, lines, f"the first and the last day were seen, and rounded; write those that you know{words}", str(first)
+    )
+
+
+def draft_datetime(seen: Seen) -> Block:
+    """Draft a column of moments."""
+    low, high = seen.extremes()
+    zone = seen.type.tz
+    first, last = _rounded(_day(low, zone), _day(high, zone))
+    form, words = _format(seen)
+    step, clock = _step(seen, form)
+    settings = [
+        *form,
+        *step,
+        *([] if form or seen.type.unit == "us" else [f'type = "timestamp[{seen.type.unit}]"']),
+        *([] if zone is None else [f"timezone = {quote(zone)}"]),
+    ]
+    bounds = [f"min = {first}T00:00:00", f"max = {last}T{clock}", f"width = {quote(_width((last - first).days))}"]
+    mark = f"the first and the last moment were seen, and rounded; write those that you know{words}"
+    return _block(seen, ['kind = "datetime"', *settings, *bounds], mark, f"{first}T00:00:00")
+
+
+def _block(seen: Seen, lines: list[str], mark: str, first: str) -> Block:
+    odd = [quote(word) for word in seen.nulls if word and word.lower() not in MISSING_MARKS]
+    doubt = f'{", ".join(odd)} seem{"s" if len(odd) == 1 else ""} to mean "missing"' if odd else ""
+    nulls = [f"nulls = [{', '.join(map(quote, seen.nulls))}]"] if seen.nulls else []
+    nullable = bool(nulls or seen.missing)
+    place = [*nulls, "nullable = true"] if nullable else [f"other = {first}"]
+    marks = "; ".join(part for part in (mark, doubt) if part)
+    return Block(seen.name, (*lines, *place), f"{marks}." if marks else "", nullable=nullable)
+
+
+def _format(seen: Seen) -> tuple[list[str], str]:
+    """Declare how texts spell moments, unless it is the usual way; say so where day and month may be mistaken."""
+    form = seen.spelling.format
+    if form is None:
+        return [], ""
+    format_pattern(form)
+    doubt = ", and whether the day or the month comes first" if form[:5] in ("%d/%m", "%m/%d", "%d-%m", "%m-%d") else ""
+    return [f"format = {quote(form)}"], doubt
+
+
+def _step(seen: Seen, form: list[str]) -> tuple[list[str], str]:
+    """Declare what all moments are multiples of, and return the last time of a day that is one."""
+    finest = 60 if form and "%S" not in form[0] else 1
+    for seconds, step, clock in _STEPS:
+        if seconds > finest and seen.holds(f"epoch(v) % {seconds} = 0") and seen.type.tz is None:
+            return [f"step = {quote(step)}"], clock
+    return [], "23:59:00" if finest == 60 else "23:59:59"
+
+
+def _day(moment: Any, zone: str | None = None) -> date:
+    """Return the day of a moment, on the clocks of ``zone``."""
+    if not isinstance(moment, datetime):
+        return cast(date, moment)
+    return (moment.astimezone(ZoneInfo(zone)) if zone else moment).date()
+
+
+def _rounded(first: date, last: date) -> tuple[date, date]:
+    """Widen to whole months, or to whole years where there are more than five."""
+    if (last - first).days > 5 * 366:
+        return date(first.year, 1, 1), date(last.year, 12, 31)
+    following = date(last.year + last.month // 12, last.month % 12 + 1, 1)
+    return first.replace(day=1), following - timedelta(days=1)
+
+
+def _width(days: int) -> str:
+    return "1 day" if days <= 62 else "1 month" if days <= 5 * 366 else "1 quarter" if days <= 15 * 366 else "1 year"

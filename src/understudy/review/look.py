@@ -1,0 +1,126 @@
+"""What the data show of one column: its values, and how many rows have each.
+
+NOT PRIVATE: looks at all values of a column, for a draft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.review.opening import VIEW, Opened, texts_of
+from understudy.review.types import Spelling
+from understudy.source.duck import identifier, literal
+
+WIDEST = 1e300
+_MOST = 1_000_000
+"""Of more different numbers than this, so many are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Different numbers, the smallest first, and how many rows have each."""
+
+    values: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+    def quantile(self, share: float) -> float:
+        """Return the smallest value that is not below ``share`` of the rows."""
+        return float(self.values[np.searchsorted(np.cumsum(self.rows), share * self.rows.sum())])
+
+    def where(self, which: NDArray[np.bool_]) -> Counted:
+        """Return some of the values."""
+        return Counted(self.values[which], self.rows[which])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One column: its type, its rows, those without a value, and the number of its different values."""
+
+    opened: Opened
+    name: str
+    type: pa.DataType
+    rows: int
+    missing: int
+    distinct: int
+
+    @property
+    def spelling(self) -> Spelling:
+        """What its texts spell."""
+        return self.opened.spellings.get(self.name, Spelling("VARCHAR"))
+
+    @property
+    def of_text(self) -> bool:
+        """Whether what it holds was spelled as text."""
+        return self.name in self.opened.spellings
+
+    @cached_property
+    def nulls(self) -> tuple[str, ...]:
+        """The texts that mean "missing", the commonest first; blank is one of them where it is the commonest."""
+        if not self.spelling.missing:
+            return ()
+        name = identifier(self.name)
+        words = ", ".join(map(literal, self.spelling.missing))
+        [(named,)] = self.opened.ask(f"SELECT coalesce(max(n), 0) FROM ({texts_of(self.name)}) WHERE v IN ({words})")
+        [(blank,)] = self.opened.ask(f"SELECT count(*) FILTER (trim({name}) = '' OR {name} IS NULL) FROM understudy_copy")
+        return ("", *self.spelling.missing) if blank > named else self.spelling.missing
+
+    def extremes(self) -> tuple[Any, Any]:
+        """Return the first and the last moment."""
+        micros = "::TIMESTAMP" if pa.types.is_timestamp(self.type) and self.type.tz is None else ""
+        name = identifier(self.name)
+        [(low, high)] = self.opened.ask(f"SELECT min({name}){micros}, max({name}){micros} FROM {VIEW}")
+        return low, high
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition on ``v`` holds for every value."""
+        [(answer,)] = self.opened.ask(f"SELECT bool_and({condition}) FROM (SELECT {identifier(self.name)} AS v FROM {VIEW})")
+        return answer is not False
+
+    def ranked(self, most: int) -> list[tuple[str, int]]:
+        """Return the commonest texts, at most ``most``, and how many rows have each."""
+        text = f"{identifier(self.name)}::VARCHAR"
+        query = f"SELECT {text} AS v, count(*) AS n FROM {VIEW} WHERE trim({text}) <> '' GROUP BY v ORDER BY n DESC, v"
+        return [(str(value), int(rows)) for value, rows in self.opened.ask(f"{query} LIMIT {most}")]
+
+    def prefixes(self, longest: int) -> list[int]:
+        """Return how many different beginnings of 1, 2, … characters there are."""
+        text = f"trim({identifier(self.name)}::VARCHAR)"
+        counts = ", ".join(f"count(DISTINCT left({text}, {length}))" for length in range(1, longest + 1))
+        return [int(count) for count in self.opened.ask(f"SELECT {counts} FROM {VIEW} WHERE {text} <> ''")[0]]
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The numbers of the column that bins can hold."""
+        name = identifier(self.name)
+        number = f"SELECT {name}::DOUBLE AS v, count(*) AS n FROM {VIEW} WHERE abs({name}::DOUBLE) <= {WIDEST} GROUP BY v"
+        some = f"SELECT * FROM ({number}) USING SAMPLE {_MOST}" if self.distinct > _MOST else number
+        found = self.opened.ask(f"SELECT list(v ORDER BY v), list(n ORDER BY v) FROM ({some})")[0]
+        return Counted(np.array(found[0] or [], np.float64), np.array(found[1] or [], np.int64))
+
+    def decimals(self) -> tuple[int, int] | None:
+        """Return the fewest and the most decimals that its texts have; None where some have an exponent."""
+        text = texts_of(self.name)
+        words = ", ".join(map(literal, ("", *self.spelling.missing)))
+        places = "length(split_part(v, '.', 2))"
+        query = (
+            f"SELECT min({places}), max({places}), bool_or(contains(lower(v), 'e')) FROM ({text}) WHERE v NOT IN ({words})"
+        )
+        [(fewest, most, exponents)] = self.opened.ask(query)
+        return None if exponents or most is None else (int(fewest), int(most))
+
+
+def look(opened: Opened, field: pa.Field) -> Seen:
+    """Look at one column."""
+    name = identifier(field.name)
+    present = f"count({name})"
+    if pa.types.is_floating(field.type):
+        present += f" FILTER (NOT isnan({name}))"
+    query = f"SELECT count(*), count(*) - {present}, approx_count_distinct({name}) FROM {VIEW}"
+    [(rows, missing, distinct)] = opened.ask(query)
+    return Seen(opened, field.name, field.type, rows, missing, distinct)

@@ -1,0 +1,121 @@
+"""The marks of a draft: what is still to be decided, and the file once it is. The file itself holds what is left.
+
+Sees no table. The text of a draft shows what was seen in one, to its owner.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+
+from understudy.errors import UserError
+from understudy.review.blocks import MARK, header
+from understudy.schema.lines import toml_lines
+
+_COLUMN = re.compile(r"^(# )?(\[columns\..+\])\s*(#.*)?$")
+_PART = re.compile(r"^(\[|# REVIEW:|# Left out|# \[)")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A decision: the line of the file (from 0), what is asked, and the column that it is about, if it is one."""
+
+    line: int
+    message: str
+    column: str | None
+    left_out: bool
+
+    @property
+    def about_missing(self) -> bool:
+        """Whether it asks where values may be missing."""
+        return self.column is None and self.message.startswith("values were missing")
+
+
+def marks_of(text: str) -> list[Mark]:
+    """Return what is still to be decided, in the order of the file."""
+    lines = text.splitlines()
+    return [_mark(lines, i) for i, line in enumerate(lines) if line.startswith(MARK)]
+
+
+def _mark(lines: list[str], at: int) -> Mark:
+    following = _COLUMN.match(lines[at + 1]) if at + 1 < len(lines) else None
+    if following is None:
+        return Mark(at, lines[at].removeprefix(MARK), None, False)
+    [name] = tomllib.loads(following[2])["columns"]
+    return Mark(at, lines[at].removeprefix(MARK), name, following[1] is not None)
+
+
+def block_of(text: str, name: str) -> tuple[int, int]:
+    """Return the first line of a column and the line after its last."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        found = _COLUMN.match(line)
+        if found is not None and name in tomllib.loads(found[2])["columns"]:
+            inside = (i for i in range(start + 1, len(lines)) if _PART.match(lines[i]))
+            end = next(inside, len(lines))
+            while not lines[end - 1].strip():
+                end -= 1
+            return start, end
+    raise UserError(f'There is no column "{name}" in this file.')
+
+
+def shown(text: str, mark: Mark) -> str:
+    """Return the lines that a mark is about."""
+    if mark.column is None:
+        return ""
+    start, end = block_of(text, mark.column)
+    return "\n".join(text.splitlines()[start:end])
+
+
+def accept(text: str, mark: Mark) -> str:
+    """Return the file without a mark; a column that was left out stays so, with a word that it is."""
+    return _replaced(text, mark.line, mark.line + 1, ["# Left out, as reviewed."] if mark.left_out else [])
+
+
+def leave_out(text: str, mark: Mark) -> str:
+    """Return the file without the column of a mark."""
+    if mark.column is None or mark.left_out:
+        return accept(text, mark)
+    _, end = block_of(text, mark.column)
+    return _replaced(text, mark.line, end, ["# Left out, as reviewed.", f"# {header(mark.column)}"])
+
+
+def change(text: str, name: str, settings: list[str]) -> str:
+    """Return the file with settings (``max = 120``) of a column in the place of those that it had."""
+    start, end = block_of(text, name)
+    lines = [header(name), *text.splitlines()[start + 1 : end]]
+    for setting in settings:
+        try:
+            [key] = tomllib.loads(setting)
+        except (tomllib.TOMLDecodeError, ValueError):
+            raise UserError('A setting is written as key = value, such as max = 120 or values = ["a", "b"].') from None
+        lines = _set(lines, key, setting)
+    return _replaced(text, start, end, lines)
+
+
+def _set(lines: list[str], key: str, setting: str) -> list[str]:
+    starts = {path[-1]: line - 1 for path, line in toml_lines("\n".join(lines)).items() if len(path) == 3}
+    if key not in starts:
+        return [*lines, setting]
+    after = [line for line in starts.values() if line > starts[key]]
+    return [*lines[: starts[key]], setting, *lines[min(after, default=len(lines)) :]]
+
+
+def remove_setting(text: str, name: str, key: str) -> str:
+    """Return the file without a setting of a column, where it has one."""
+    start, end = block_of(text, name)
+    lines = _set(text.splitlines()[start:end], key, "")
+    return _replaced(text, start, end, [line for line in lines if line])
+
+
+def finish(text: str) -> str:
+    """Return the file as one that was reviewed."""
+    if marks_of(text):
+        raise UserError("There are decisions left.")
+    return re.sub(r"^draft = true[^\n]*", "draft = false", text, count=1, flags=re.MULTILINE)
+
+
+def _replaced(text: str, start: int, end: int, new: list[str]) -> str:
+    lines = text.splitlines()
+    return "\n".join([*lines[:start], *new, *lines[end:]]) + "\n"

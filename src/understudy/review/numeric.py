@@ -1,0 +1,161 @@
+"""Drafts columns of numbers: whole, real, and times of day that are spelled in digits.
+
+NOT PRIVATE: what it writes was seen in the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.review.blocks import Block, listed, number, quote
+from understudy.review.look import Counted, Seen
+from understudy.review.names import is_clock, known_range
+from understudy.review.numbers import Layout, layout, missing_codes, step_of
+from understudy.review.types import MISSING_MARKS
+from understudy.schema.declaration import DEFAULT_BINS
+
+MAX_DECIMALS = 6
+LOOKED_AT = "bounds and bins were chosen by looking at the numbers; write those that you know without them"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a column without those that mean "missing"."""
+
+    seen: Seen
+    counted: Counted
+    codes: tuple[float, ...]
+    whole: bool
+
+    @property
+    def missing(self) -> list[str]:
+        """The declaration of what means "missing", and of where a missing value goes."""
+        words = [*map(quote, self.seen.nulls), *(number(code, self.whole or code.is_integer()) for code in self.codes)]
+        nulls = [f"nulls = [{', '.join(words)}]"] if words else []
+        if nulls or self.seen.missing:
+            return [*nulls, "nullable = true"]
+        return []
+
+    @property
+    def doubt(self) -> str:
+        """What must be decided about missing values."""
+        odd = [quote(word) for word in self.seen.nulls if word and word.lower() not in MISSING_MARKS]
+        said = [*odd, *(f"{code:g}" for code in self.codes)]
+        return f'{", ".join(said)} seem{"s" if len(said) == 1 else ""} to mean "missing"' if said else ""
+
+    def block(self, lines: list[str], mark: str = "", middle: str = "") -> Block:
+        """Return the block of the column; ``middle`` is what a value that cannot be placed counts as."""
+        place = self.missing or [f"other = {middle}"]
+        marks = [part for part in (mark, self.doubt) if part]
+        nullable = place[-1].startswith("nullable")
+        return Block(self.seen.name, (*lines, *place), ("; ".join(marks) + ".") if marks else "", nullable=nullable)
+
+
+def draft_integer(seen: Seen) -> Block:
+    """Draft a column of whole numbers."""
+    numbers = _numbers(seen, whole=True)
+    values = numbers.counted.values
+    if seen.rows > 100 and len(values) > 0.9 * seen.rows:
+        return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
+    if len(values) == 0 or max(abs(values)) >= 2**53 - 1:
+        return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
+    if list(values) == [0, 1]:
+        return numbers.block(['kind = "categorical"', "values = [0, 1]", *type_line(seen)], middle="0")
+    known = known_range(seen.name, values)
+    if known is not None:
+        low, high, width = known
+        bins = [] if width is None else [f"width = {width}"]
+        lines = ['kind = "integer"', *type_line(seen), f"min = {low}", f"max = {high}", *bins]
+        return numbers.block(lines, middle=str((low + high) // 2))
+    if is_clock(seen.name, values):
+        kind = [f'type = "{seen.type}"'] if np.iinfo(str(seen.type)).max > 2400 else ['type = "int16"']
+        return numbers.block(['kind = "time"', 'format = "%H%M"', *kind], middle="12:00:00")
+    return _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+
+
+def _numbers(seen: Seen, whole: bool) -> Numbers:
+    codes = missing_codes(seen.counted)
+    return Numbers(seen, seen.counted.where(~np.isin(seen.counted.values, codes)), codes, whole)
+
+
+def type_line(seen: Seen) -> list[str]:
+    """Declare the type of a whole number when it is not the usual one."""
+    return [] if seen.type == pa.int64() else [f'type = "{seen.type}"']
+
+
+def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None) -> Block:
+    """Draft bounds and bins."""
+    counted, whole = numbers.counted, numbers.whole
+    low, high = float(counted.values[0]), float(counted.values[-1])
+    if decimals == 0 and high - low < DEFAULT_BINS:
+        words = (
+            "the smallest and the largest number were seen; write those that you know, or list the values if these are codes"
+        )
+        lines = [kind, *extra, f"min = {number(low, whole)}", f"max = {number(high, whole)}"]
+        return numbers.block(lines, words, number(counted.quantile(0.5), whole))
+    step = None if decimals is None else step_of(counted, decimals)
+    smallest = 0.0 if decimals is None else step or 10.0**-decimals
+    chosen = _within(numbers, layout(counted, smallest))
+    steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
+    middle = number(min(max(counted.quantile(0.5), *_ends(chosen)[:1]), _ends(chosen)[1]), whole)
+    return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT, middle)
+
+
+def _bins(chosen: Layout, whole: bool) -> list[str]:
+    if chosen.edges:
+        return listed("edges", [number(edge, whole) for edge in chosen.edges])
+    ends = [f"min = {number(chosen.low, whole)}", f"max = {number(chosen.high, whole)}"]
+    return ends if chosen.width is None else [*ends, f"width = {number(chosen.width, whole)}"]
+
+
+def _ends(chosen: Layout) -> tuple[float, float]:
+    return (chosen.edges[0], chosen.edges[-1]) if chosen.edges else (chosen.low, chosen.high)
+
+
+def _within(numbers: Numbers, chosen: Layout) -> Layout:
+    """Keep rounded bounds inside what the type, and exact arithmetic, can hold, and off what means "missing"."""
+    kind, (low, high) = numbers.seen.type, _ends(chosen)
+    if numbers.whole:
+        info = np.iinfo(str(kind))
+        bottom, top = float(max(info.min, -(2**53) + 1)), float(min(info.max, 2**53 - 1))
+    elif pa.types.is_decimal(kind):
+        top = (10**kind.precision - 1) / 10**kind.scale
+        bottom = -top
+    else:
+        bottom, top = -1e300, 1e300
+    inside = bottom <= low <= high <= top and not any(low <= code <= high for code in numbers.codes)
+    if inside:
+        return chosen
+    values = numbers.counted.values
+    return Layout(low=float(values[0]), high=float(values[-1]))
+
+
+def draft_real(seen: Seen) -> Block:
+    """Draft a column of real numbers."""
+    if not len(seen.counted.values):
+        return Block(seen.name, why="no number was seen that bins can hold")
+    numbers = _numbers(seen, whole=False)
+    if pa.types.is_decimal(seen.type):
+        scale = seen.type.scale
+        short = seen.type.precision <= 15
+        kind = f'type = "decimal({seen.type.precision}, {scale})"' if short else f"decimals = {scale}"
+        return _ranged(numbers, 'kind = "real"', [kind], scale)
+    if pa.types.is_float32(seen.type):
+        return _ranged(numbers, 'kind = "real"', ['type = "float32"'], None)
+    places = _places(seen)
+    if places is not None and max(abs(seen.counted.values)) * 10.0**places >= 2**48:
+        places = None
+    return _ranged(numbers, 'kind = "real"', [] if places is None else [f"decimals = {places}"], places)
+
+
+def _places(seen: Seen) -> int | None:
+    """Return the number of decimals: that of the texts, or the fewest that spell every value; None when they are many."""
+    values = seen.counted.values
+    exact = (d for d in range(MAX_DECIMALS) if (np.round(values, d) == values).all())
+    if not seen.of_text:
+        return next(exact, None)
+    spelled = seen.decimals()
+    return spelled[1] if spelled is not None and spelled[1] <= MAX_DECIMALS else next(exact, None)

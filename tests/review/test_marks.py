@@ -1,0 +1,79 @@
+"""The marks of a draft: taken away one by one, until the file holds what a person decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from understudy.errors import UserError
+from understudy.review.marks import accept, change, finish, leave_out, marks_of, shown
+from understudy.schema import parse_schema
+
+DRAFT = """\
+# DRAFT. Each line that begins with "# REVIEW:" is a decision.
+
+[table]
+draft = true
+# REVIEW: values were missing in "age", and in no other column.
+
+# REVIEW: bounds were seen.
+[columns.age]
+kind = "integer"
+edges = [
+  0, 10, 20,
+  30,
+]
+nullable = true
+
+[columns.sex]
+kind = "categorical"
+values = ["f", "m"]
+other = "f"
+
+# REVIEW: left out, since it has about 4,000 different texts.
+# [columns."tail num"]
+
+# Left out: nearly every row has a text of its own.
+# [columns.id]
+"""
+
+
+def test_marks_know_their_columns() -> None:
+    found = [(mark.column, mark.left_out) for mark in marks_of(DRAFT)]
+    assert found == [(None, False), ("age", False), ("tail num", True)]
+    assert shown(DRAFT, marks_of(DRAFT)[1]).splitlines()[0] == "[columns.age]"
+    assert shown(DRAFT, marks_of(DRAFT)[1]).splitlines()[-1] == "nullable = true"
+
+
+def test_what_is_accepted_is_no_longer_marked() -> None:
+    text = DRAFT
+    for left in (2, 1, 0):
+        text = accept(text, marks_of(text)[0])
+        assert len(marks_of(text)) == left
+    assert parse_schema(text).draft
+    done = parse_schema(finish(text))
+    assert not done.draft
+    assert list(done.domain) == ["age", "sex"]
+    assert '# Left out, as reviewed.\n# [columns."tail num"]\n' in text
+
+
+def test_a_column_can_be_left_out() -> None:
+    text = leave_out(DRAFT, marks_of(DRAFT)[1])
+    assert list(parse_schema(text).domain) == ["sex"]
+    assert len(marks_of(text)) == 2
+
+
+def test_a_column_can_be_changed_and_brought_back() -> None:
+    text = change(DRAFT, "age", ["edges = [0, 50, 120]", 'description = "in years"'])
+    assert parse_schema(text)["age"].ordinary_labels() == ("0 to 49", "50 to 120")
+    assert parse_schema(text)["age"].description == "in years"
+    text = change(text, "tail num", ['kind = "categorical"', 'values = ["N1"]', "prefix = 2", 'other = "?"'])
+    assert list(parse_schema(text).domain) == ["age", "sex", "tail num"]
+    with pytest.raises(UserError, match="key = value"):
+        change(text, "age", ["max 3"])
+    with pytest.raises(UserError, match="no column"):
+        change(text, "ages", ["max = 3"])
+
+
+def test_a_file_with_marks_is_not_finished() -> None:
+    with pytest.raises(UserError, match="left"):
+        finish(DRAFT)

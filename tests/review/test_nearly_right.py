@@ -1,0 +1,213 @@
+"""A draft is nearly right: it declares what a person would, and leaves few decisions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.release.tables import write_table
+from understudy.review import check_schema, draft_schema
+from understudy.review.marks import marks_of
+from understudy.schema import Column, Schema, parse_schema
+
+ROWS = 3000
+
+
+def column_of(values: Any, name: str = "c") -> Column:
+    return parse_schema(draft_schema({name: values}))[name]
+
+
+def file_of(folder: Path, **columns: list[str]) -> Path:
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    (folder / "t.csv").write_text("\n".join(lines) + "\n")
+    return folder / "t.csv"
+
+
+def flights(rng: np.random.Generator) -> dict[str, list[str]]:
+    """A table of the shape of a year of flights."""
+    hour, minute = rng.integers(5, 24, ROWS), rng.integers(0, 60, ROWS)
+    cancelled = rng.random(ROWS) < 0.03
+    delay = np.round(rng.standard_exponential(ROWS) ** 2 * 30 - 20).astype(int)
+
+    def missing(values: Any) -> list[str]:
+        return ["NA" if gone else str(value) for gone, value in zip(cancelled, values, strict=True)]
+
+    def some(words: list[str]) -> list[str]:
+        return [words[i] for i in rng.integers(0, len(words), ROWS)]
+
+    return {
+        "year": ["2013"] * ROWS,
+        "month": [str(i) for i in rng.integers(1, 13, ROWS)],
+        "day": [str(i) for i in rng.integers(1, 32, ROWS)],
+        "dep_time": missing(hour * 100 + minute),
+        "sched_dep_time": [str(value) for value in hour * 100 + minute // 5 * 5],
+        "dep_delay": missing(delay),
+        "arr_time": missing(hour * 100 + (minute * 7) % 60),
+        "arr_delay": missing(delay - 5),
+        "carrier": some(["9E", "AA", "B6", "DL"]),
+        "flight": [str(i) for i in rng.integers(1, 900, ROWS)],
+        "tailnum": some([f"N{i}{'ABCDE'[i % 5]}A" for i in range(100, 700)]),
+        "origin": some(["EWR", "JFK", "LGA"]),
+        "dest": some([f"{a}{b}X" for a in "ABCDEFGHIJ" for b in "PQRSTUVWXY"]),
+        "air_time": missing(rng.integers(20, 690, ROWS)),
+        "distance": [str(i) for i in rng.integers(17, 4983, ROWS)],
+        "hour": [str(i) for i in hour],
+        "minute": [str(i) for i in minute],
+        "time_hour": [f"2013-{1 + i % 12:02}-{1 + i % 28:02}T{h:02}:00:00Z" for i, h in enumerate(hour)],
+    }
+
+
+def test_flights_leave_few_decisions_and_come_back_as_they_were(tmp_path: Path) -> None:
+    path = file_of(tmp_path, **(columns := flights(np.random.default_rng(1))))
+    text = draft_schema(path)
+    assert len(marks_of(text)) <= 15
+    schema = parse_schema(text)
+    kinds = {column.name: column.kind for column in schema.columns}
+    assert {name for name in columns if name not in kinds} == {"tailnum"}
+    assert {name for name, kind in kinds.items() if kind == "time"} == {"dep_time", "sched_dep_time", "arr_time"}
+    assert kinds["time_hour"] == "datetime"
+    assert [m for m in check_schema(path, schema) if m.rows > 2] == []
+    back = rewritten(path, schema)
+    for name in kinds:
+        assert shapes(back[name]) <= shapes(columns[name]), name
+    assert {text.endswith(":00:00Z") for text in back["time_hour"]} == {True}
+
+
+def rewritten(path: Path, schema: Schema) -> dict[str, list[str]]:
+    """Encode a CSV file, decode it, and write it as a release does."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    table = pa.table({name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])})
+    made = schema.decode(schema.encode(table), np.random.default_rng(0))
+    write_table(made, path.with_name("made.csv"), schema)
+    lines = [line.split(",") for line in path.with_name("made.csv").read_text().splitlines()]
+    return {name: [row[i] for row in lines[1:]] for i, name in enumerate(lines[0])}
+
+
+def shapes(texts: list[str]) -> set[str]:
+    """How texts are written, with 9 for digits; whole numbers of any length are alike."""
+    found = {"".join("9" if c.isdigit() else c for c in text) for text in texts}
+    return {"9" if set(shape) == {"9"} else shape.lstrip("-") if set(shape) <= {"9", "-"} else shape for shape in found} | (
+        {"9"} if found & {"-9", "-99"} else set()
+    )
+
+
+@pytest.mark.parametrize("word", ["N", "NA", "?", "-", "unknown", "withheld"])
+def test_one_odd_word_among_numbers_is_a_missing_code(word: str, tmp_path: Path) -> None:
+    values = [word if i % 9 == 0 else str(100 + i % 70) for i in range(500)]
+    text = draft_schema(file_of(tmp_path, c=values, d=["x", "y"] * 250))
+    column = parse_schema(text)["c"]
+    assert (column.kind, column.own_nulls, column.nullable) == ("integer", (word,), True)
+    assert ("seems to mean" in text) == (word == "withheld")
+    assert set(rewritten(tmp_path / "t.csv", parse_schema(text))["c"]) >= {word}
+
+
+def test_codes_with_a_word_stay_codes(tmp_path: Path) -> None:
+    column = parse_schema(draft_schema(file_of(tmp_path, c=["1", "2", "other"] * 100)))["c"]
+    assert column.labels == ("1", "2", "other")
+
+
+def test_the_commonest_spelling_of_missing_comes_first(tmp_path: Path) -> None:
+    values = [["?", "NA", "NA", ""][i % 4] if i % 3 == 0 else str(i) for i in range(600)]
+    assert parse_schema(draft_schema(file_of(tmp_path, c=values, d=["x"] * 600)))["c"].own_nulls == ("NA", "?")
+    values = [["?", "", "", "NA"][i % 4] if i % 3 == 0 else str(i) for i in range(600)]
+    assert parse_schema(draft_schema(file_of(tmp_path, c=values, d=["x"] * 600)))["c"].own_nulls[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "nulls"),
+    [
+        ([i % 60 for i in range(600)], ()),
+        ([-9 if i % 8 == 0 else i % 60 for i in range(600)], ("-9",)),
+        ([[-9, -8][i % 2] if i % 8 < 2 else i % 60 for i in range(600)], ("-9", "-8")),
+        ([9999 if i % 8 == 0 else i % 60 for i in range(600)], ("9999",)),
+        ([99 if i % 8 == 0 else i % 60 for i in range(600)], ()),
+        ([i % 60 - 30 for i in range(600)], ()),
+        ([i % 60 - 1 if i % 60 else 5 for i in range(600)], ()),
+    ],
+)
+def test_numbers_that_mean_missing(values: list[int], nulls: tuple[str, ...]) -> None:
+    column = column_of(values)
+    assert sorted(column.own_nulls) == sorted(nulls)
+    assert ("to mean" in draft_schema({"c": values})) == bool(nulls)
+
+
+def test_heavy_tails_have_logarithmic_bins_and_piles_bins_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    gains = np.where(rng.random(5000) < 0.9, 0, np.round(rng.standard_exponential(5000) ** 3 * 800)).astype(int)
+    labels = column_of(np.where(rng.random(5000) < 0.02, 99999, np.minimum(gains, 60000)).tolist()).ordinary_labels()
+    assert labels[0] == "0"
+    assert labels[-1] == "99999"
+    assert len(labels) <= 33
+    starts = [int(label.split(" ")[0]) for label in labels[2:-1]]
+    assert max(b - a for a, b in pairwise(starts)) > 20 * (starts[1] - starts[0])
+    assert all(len(str(start).rstrip("0")) <= 2 for start in starts)
+
+
+def test_even_numbers_have_round_bins() -> None:
+    column = column_of([20 + i % 675 for i in range(2000)])
+    assert column.ordinary_labels()[:2] == ("0 to 24", "25 to 49")
+    hours = [40] * 1000 + [int(i) for i in np.random.default_rng(0).integers(1, 98, 900)] + [99] * 100
+    assert column_of(hours).ordinary_labels()[-2:] == ("95 to 98", "99")
+
+
+def test_decimals_and_steps_are_kept(tmp_path: Path) -> None:
+    path = file_of(
+        tmp_path,
+        price=[f"{(i % 300) * 0.25:.2f}" for i in range(900)],
+        income=[f"{(i % 300) * 100}.0" for i in range(900)],
+        loan=[f"{(i % 300) * 100}" for i in range(900)],
+    )
+    schema = parse_schema(draft_schema(path))
+    back = rewritten(path, schema)
+    assert {text[-3:] for text in back["price"]} == {".00", ".25", ".50", ".75"}
+    assert {text[-4:] for text in back["income"]} <= {"00.0", "0.0"}
+    assert {text[-2:] for text in back["loan"]} <= {"00", "0"}
+
+
+@pytest.mark.parametrize("words", [("Y", "N"), ("yes", "no"), ("t", "f"), ("True", "False"), ("0", "1"), ("JA", "NEIN")])
+def test_answers_in_any_spelling_need_no_decision_and_come_back(words: tuple[str, str], tmp_path: Path) -> None:
+    path = file_of(tmp_path, c=[words[i % 3 == 0] for i in range(90)], d=["x"] * 90)
+    text = draft_schema(path)
+    assert [mark.column for mark in marks_of(text)] == ["d"]
+    assert set(rewritten(path, parse_schema(text))["c"]) == set(words)
+
+
+def test_times_dates_and_leading_zeros_come_back(tmp_path: Path) -> None:
+    path = file_of(
+        tmp_path,
+        at=[f"{i % 24:02}:{i % 60:02}" for i in range(600)],
+        second=[f"{i % 24:02}:{i % 60:02}:{i % 7:02}" for i in range(600)],
+        day=[f"{1 + i % 28:02}.{1 + i % 12:02}.2021" for i in range(600)],
+        iso=[f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(600)],
+        moment=[f"2021-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(600)],
+        zip=[f"{i % 60:05}" for i in range(600)],
+    )
+    text = draft_schema(path)
+    schema = parse_schema(text)
+    assert [column.kind for column in schema.columns] == ["time", "time", "date", "date", "datetime", "categorical"]
+    assert check_schema(path, schema) == []
+    back = rewritten(path, schema)
+    for name, shape in (("at", "99:99"), ("second", "99:99:99"), ("day", "99.99.9999"), ("iso", "9999-99-99")):
+        assert shapes(back[name]) == {shape}, name
+    assert shapes(back["moment"]) == {"9999-99-99 99:99"}
+    assert {len(text) for text in back["zip"]} == {5}
+
+
+def test_too_many_categories_are_left_out_and_none_is_shown() -> None:
+    text = draft_schema({"icd": [f"I{10 + i % 80}.SECRET{i % 900}" for i in range(9000)], "c": [1, 2, 3] * 3000})
+    assert "SECRET" not in text
+    assert "I1" not in text
+    [mark, _] = marks_of(text)
+    assert (mark.column, mark.left_out) == ("icd", True)
+    assert "prefix = 3 has 80 values" in mark.message
+
+
+def test_identifiers_need_no_decision() -> None:
+    text = draft_schema({"id": list(range(500)), "name": [f"p {i}" for i in range(500)], "c": [1, 2] * 250})
+    assert [mark.column for mark in marks_of(text)] == ["c"]
+    assert text.count("# Left out: nearly every row") == 2
