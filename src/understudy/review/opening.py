@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.review.arrow import arrow_table
+from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.types import Spelling, spelling
 from understudy.schema.declaration import DEFAULT_BINS
@@ -56,7 +56,8 @@ def open_data(data: Any) -> Iterator[Opened]:
     with connect(None, MEMORY_LIMIT) as connection:
         if isinstance(data, Sql):
             reader = SqlReader(data, [])
-            yield _typed(_copied(connection, reader.batches(reader.columns())))
+            names = reader.columns()
+            yield _typed(_copied(connection, arrow_batches(lambda: reader.batches(names), names)))
         elif isinstance(data, str | Path | Csv):
             yield _open_files(connection, data)
         else:
