@@ -47,7 +47,8 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
     """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private."""
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
-    text = draft_schema(table_of(data))
+    with Console(stderr=True).status("Looking at the table …"):  # on a terminal alone
+        text = draft_schema(table_of(data))
     if output is None:
         click.echo(text)
     else:
@@ -105,7 +106,8 @@ def _imported(path: Path, into: Path | None) -> tuple[str, str]:
 def check_command(path: str, as_json: bool, **data: Any) -> None:
     """Count what in DATA (CSV or Parquet, or --sql) does not fit the schema. Not private."""
     loaded = load_schema(path)
-    misfits = check_schema(table_of(data), loaded)
+    with Console(stderr=True).status("Reading the table …"):  # on a terminal alone
+        misfits = check_schema(table_of(data), loaded)
     if as_json:
         click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))
         return
