@@ -110,7 +110,9 @@ def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], ro
     return goals
 
 
-def _attributes(sizes: Sequence[int], chosen: list[Clique], domain: Domain, rng: np.random.Generator) -> list[int]:
+def _attributes(
+    sizes: Sequence[int], chosen: list[Clique], domain: Domain, rng: np.random.Generator
+) -> list[int]:
     """Return the attributes that may be offered other values, in random order."""
     named = {p for clique in chosen for p in _positions(domain, clique) if sizes[p] > 1}
     return [int(a) for a in rng.permutation(sorted(named))]

@@ -26,6 +26,7 @@ ENGINES: dict[str, Callable[[], Engine]] = {
 }
 
 
+
 def make_engine(name: str) -> Engine:
     """Return the engine of that name."""
     if name not in ENGINES:

@@ -28,9 +28,7 @@ from understudy.model.observation import Layout
 
 T = TypeVar("T")
 
-TOO_LARGE = (
-    "The model does not fit in the memory of the GPU: the processor goes on with it, and takes longer. Nothing is lost."
-)
+TOO_LARGE = "The model does not fit in the memory of the GPU: the processor goes on with it, and takes longer. Nothing is lost."
 
 
 class _TooLarge(Exception):
