@@ -20,6 +20,8 @@ KEYS = {"a": "accept", "e": "edit", "l": "leave out", "s": "skip", "q": "quit"}
 def review(path: Path) -> None:
     """Ask for each decision that is left in the file, and write it."""
     text = read_text(path)
+    if marks_of(text):
+        click.echo("Not private: a draft shows what was seen in the table. Keep what this shows with the table.", err=True)
     skipped = 0
     while len(marks := marks_of(text)) > skipped:
         mark = marks[skipped]
