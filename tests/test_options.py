@@ -87,7 +87,7 @@ def test_only_what_makes_a_model_can_make_a_table() -> None:
     (option,) = [p for p in main.commands["synthesize"].params if p.name == "mechanism"]  # type: ignore[attr-defined]
     offered = set(option.type.choices)
     assert offered == set(MECHANISMS) - {"gaussian"}
-    with pytest.raises(UserError, match='"gaussian" only answers queries and makes no table; use one of "aim", "mwem"'):
+    with pytest.raises(UserError, match='"gaussian" only answers queries and makes no table; use one of "aim", "aim2"'):
         quick(table(20), mechanism="gaussian")
 
 
@@ -103,9 +103,10 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "initial": "all",
         "candidates": "none",
         "criterion": "best",
+        "penalty": "high",
     }
     takes = MECHANISMS[name].takes
-    assert set(takes) <= {*wrong, "zeros", "adaptive"}
+    assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage"}
     for option in set(takes) & set(wrong):
         with pytest.raises(UserError, match=rf'^{option} must .* "?{re.escape(str(wrong[option]))}"?\.'):
             mechanism(name, **{option: wrong[option]})

@@ -86,15 +86,12 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        declared = schema_of(schema)
-        require_reviewed(declared)
-        budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         asked = Request.of(
-            declared,
-            budget,
+            _reviewed(schema),
+            budget_of(epsilon, delta, rho),
             workload,
             mechanism,
-            taken,
+            options_of(options, max_size, time_limit),
             unit=unit,
             rows=rows,
             memory=memory,
@@ -103,20 +100,27 @@ def synthesize(
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
-        if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
-            return saved
-        _require_room(asked, target)
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
+
+
+def _reviewed(schema: Schema | str | Path) -> Schema:
+    """Return the schema, unless it is a draft."""
+    found = schema_of(schema)
+    require_reviewed(found)
+    return found
 
 
 def _run(
     run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
 ) -> Release:
     """Run the mechanism behind the door; make the release, and save it where it should go."""
+    if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
+        return saved
+    _require_room(asked, target)
     convert = converter_for(data, asked.schema)
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door
-    with shown(progress) as tell:
+    with shown(progress, limit=asked.options.get("time_limit")) as tell:
         outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell)
         del door  # with the table and its counts
         release = _made(run, outcome, asked, place, convert)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -21,20 +22,27 @@ import numpy as np
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import allowed, as_candidates, expected_noise, require_capacity
+from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.events import RoundStarted
+from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
-from understudy.mechanism.schedule import RoundBudget, equal_budget, first_budget, last_budget
+from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.model import CELL_BYTES, Model
 from understudy.privacy import selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
+NARROW = 16
+"""A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
+MOST_FIRST = Fraction(35, 100)
+"""One-way marginals of a wide table may take this share of the budget …"""
+CLEAR_ENOUGH = 0.02
+"""… unless they are no farther than this from the truth, on average."""
 TOO_NOISY = FARTHEST / 3
 """One-way marginals farther from the truth than this, on average, are no ground to choose others on."""
 COUNTED_AT_ONCE = 2**24
@@ -71,11 +79,12 @@ class Aim(Mechanism):
 
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1."""
-        return algorithm_1(run, self.config)
+        return algorithm_1(run, Paper(self.config))
 
 
-def algorithm_1(run: Run, config: AimConfig) -> Outcome:
-    """AIM. Lines 1–3, the inputs, are in ``run`` and ``config``; ρ is what is left in the door's budget."""
+def algorithm_1(run: Run, judge: Judge) -> Outcome:
+    """AIM. Lines 1–3, the inputs, are in ``run`` and the judge's settings; ρ is what is left in the door's budget."""
+    config = judge.config
     pool = Pool(run.workload, config)
     require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
@@ -89,23 +98,24 @@ def algorithm_1(run: Run, config: AimConfig) -> Outcome:
             limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
                 budget, ended = last_budget(run.remaining, config.share), "time"
-            done, model = run_round(run, pool, budget, int(limit), model)  # lines 12–15: costs ε²/8 + 1/(2σ²)
+            done, model = run_round(run, pool, budget, int(limit), model, judge=judge)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             run.record(done)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = _checked(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
-                return run.outcome(ended=ended, most_rounds=rounds, checked=checked)  # line 18 is left to the model
+                # line 18 is left to the model
+                return run.outcome(ended=ended, most_rounds=rounds, checked=checked, last=judge.last)
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model) -> tuple[Round, Model]:
+def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge) -> tuple[Round, Model]:
     """Lines 12–15: one selection, one measurement, one estimate."""
-    config = pool.config
+    config = judge.config
     index, began = len(run.rounds) + 1, run.seconds
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
-    choices = candidates(run, pool, scale, limit, model)  # C_t: no cost
+    choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
-    scored = as_candidates(model, choices, run.workload, config, scale)
+    scored = judge.scored(run, model, choices, scale)
     selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
@@ -113,8 +123,8 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
         selection.clique, scale=scale, noise=config.noise, round_index=index
     )
     after = run.estimate(index)  # line 15: no cost
-    threshold = expected_noise(config, scale) * measurement.values.size  # Algorithm 3, line 1
     before = scored[selection.index]
+    threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
     change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
         f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
     )
@@ -134,43 +144,63 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
     ), after
 
 
-def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model) -> list[Clique]:
+def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
     """Line 12, C_t: the marginals that could win and that fit into the model."""
     config = pool.config
     turn = len(run.rounds) + 1
     rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
-    penalty = expected_noise(config, scale) if config.criterion == "aim" else 1.0
-    some = pool.worthwhile(reach, penalty, run.model_cliques, turn)
-    return allowed(run.domain, run.model_cliques, some, limit)
+    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, turn)
+    return allowed(run.domain, run.model_cliques, judge.hopeful(run, model, some, scale), limit)
 
 
 def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:
     """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows).
 
-    Not in the paper: while they drown in the noise, they are measured again with less of it, as Algorithm 3 would, for
-    choices that rest on them would be blind. Costs 1/(2σ²) for each once more, at most α of what is left.
+    Not in the paper: those of a wide table are measured again, within ``wide_share`` of the budget. And while they drown in
+    the noise, with less of it, as Algorithm 3 would, for choices that rest on them would be blind. Costs 1/(2σ²) for each
+    once more, at most α of what is left.
     """
     cliques = _initial_cliques(run.workload, config)
+    model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
+    more = wide_share(len(cliques), config) * run.rho - run.spent
+    if more > 0 and _too_noisy(run, config, model, CLEAR_ENOUGH):
+        parts = allocate(more, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
+        model = _measure_all(run, config, cliques, parts)
     while True:
-        scale = config.scale_for(budget.measure, run.door.unit)
-        for clique in cliques:
-            run.measure(clique, scale=scale, noise=config.noise, round_index=0)
-        model = run.estimate(0)
         clearer = budget.annealed(config.share * run.remaining / len(cliques))
-        if clearer.measure <= budget.measure or not _too_noisy(run, config, model, scale):
+        if clearer.measure <= budget.measure or not _too_noisy(run, config, model):
             return model, budget
         budget = clearer
+        model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
 
 
-def _too_noisy(run: Run, config: AimConfig, model: Model, scale: float) -> bool:
+def wide_share(attributes: int, config: AimConfig) -> Fraction:
+    """Return the share of the budget for one-way marginals: so much that those of a wide table get as much each as those of
+    ``NARROW`` attributes, but no more than ``MOST_FIRST``; nothing more than the paper's for a narrow one.
+    """
+    if not config.adaptive or config.initial == "uniform" or attributes <= NARROW:
+        return Fraction(0)
+    return min(MOST_FIRST, config.share * attributes / config.rounds_for(NARROW))
+
+
+def _measure_all(run: Run, config: AimConfig, cliques: Sequence[Clique], parts: Sequence[Fraction]) -> Model:
+    """Measure each of ``cliques`` at its cost, and fit a model."""
+    for clique, part in zip(cliques, parts, strict=True):
+        run.measure(clique, scale=config.scale_for(part, run.door.unit), noise=config.noise, round_index=0)
+    return run.estimate(0)
+
+
+def _too_noisy(run: Run, config: AimConfig, model: Model, most: float = TOO_NOISY) -> bool:
     """Whether noise takes too much of the one-way marginals as shares: their distance to the true ones, expected of it."""
     if not config.adaptive or config.initial == "uniform":
         return False
-    rows = run.note(f"estimated rows after {len(run.measurements)} measurements", lambda: model.total)
-    noise = expected_noise(config, scale) / max(rows, 1.0)
-    distances = [min(noise * run.domain.cells((a,)), FARTHEST) for a in run.workload.attributes]
-    return sum(distances) > TOO_NOISY * len(distances)
+    rows = max(run.note(f"estimated rows after {len(run.measurements)} measurements", lambda: model.total), 1.0)
+    least: dict[Clique, float] = {}
+    for m in run.measurements:
+        noise = expected_noise(config, m.scale) * m.values.size / rows
+        least[m.clique] = min(noise, least.get(m.clique, FARTHEST))
+    return sum(least.values()) > most * len(least)
 
 
 def initial_budget(run: Run, config: AimConfig) -> RoundBudget:

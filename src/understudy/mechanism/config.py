@@ -33,7 +33,7 @@ class NoiseConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
-        _one_of("noise", self.noise, get_args(NoiseName))
+        one_of("noise", self.noise, get_args(NoiseName))
 
     def scale_for(self, rho: Fraction, unit: Unit) -> float:
         """Return the least scale of noise that ``rho`` buys for a marginal."""
@@ -118,7 +118,7 @@ class AimConfig(RoundsConfig):
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
         for name, kind in _CHOICES.items():
-            _one_of(name, getattr(self, name), get_args(kind))
+            one_of(name, getattr(self, name), get_args(kind))
         super().__post_init__()
 
     def rounds_for(self, attributes: int) -> int:
@@ -131,7 +131,8 @@ class AimConfig(RoundsConfig):
 _CHOICES = {"initial": Initial, "candidates": CandidateRule, "criterion": Criterion}
 
 
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is none of those allowed."""
     if value not in allowed:
         hint = did_you_mean(str(value), allowed)
         raise UserError(f'{name} must be one of {", ".join(allowed)}, not "{value}".{hint}')

@@ -9,6 +9,7 @@ from typing import Any
 
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
+from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
@@ -38,6 +39,7 @@ class Kind:
 MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
     {
         "aim": Kind(Aim, AimConfig),
+        "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
         "mst": Kind(Mst, ModelConfig),
         "independent": Kind(Independent, ModelConfig),

@@ -54,6 +54,9 @@ from understudy.privacy import (
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
+Prepared = Callable[[Sequence[Observation]], Sequence[Observation]]
+"""What a fit is made to, out of the answers as they are."""
+
 LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
@@ -62,8 +65,8 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
-SCORED_LATER = 2**24
-"""Cells of W_+ that the steps after the rounds look at, at most."""
+UNIT_CELLS = 1 << 12
+"""A marginal takes as long to be worked out and compared as so many cells of it do."""
 
 
 LATEST = 4
@@ -107,8 +110,8 @@ class Run:
         self._began = self._clock()
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
-        self.scoring_seconds = 0.0
-        """How long all of W_+ takes to be scored (or as much of it as is looked at later), by the last choice."""
+        self.unit_seconds = 0.0
+        """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
         self._looks = 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
@@ -186,6 +189,13 @@ class Run:
         except (ValueError, TypeError, RecursionError):
             raise FormatError(f"{name}: what is on record is not a number. Restore the ledger from a copy.") from None
 
+    def note_array(self, name: str, size: int, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The same for so many numbers at once."""
+        content = self._journal.note(name, lambda: make().astype("<f8").tobytes()) or b""
+        if len(content) != 8 * size:
+            raise FormatError(f"{name}: on record are not {size} numbers. Restore the ledger from a copy.")
+        return np.frombuffer(content, dtype="<f8").astype(np.float64)
+
     @property
     def model_cliques(self) -> list[Clique]:
         """The cliques that the model must hold: those measured, and those with structural zeros."""
@@ -219,9 +229,7 @@ class Run:
         """Choose a candidate through the door."""
         began = self._clock()
         found = self.door.ask(Choice(candidates, epsilon))
-        share = self._cells(c.clique for c in candidates) / min(self.workload.cells, SCORED_LATER)
-        self.scoring_seconds = (self._clock() - began) / share
-        self.selections.append(found)
+        self.unit_seconds = (self._clock() - began) / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -243,7 +251,7 @@ class Run:
         """Fit a model to everything measured so far, starting from the last one."""
         return self._fit(round_index, self._estimator)
 
-    def _fit(self, round_index: int, estimator: Estimator) -> Model:
+    def _fit(self, round_index: int, estimator: Estimator, prepared: Prepared = list) -> Model:
         began = self._clock()
         start = None if self.fit is None else self.fit.model
         observations = [
@@ -256,7 +264,7 @@ class Run:
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, observations, zeros=self.zeros, start=start),
+            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start),
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
         seconds = self._clock() - began
@@ -271,12 +279,13 @@ class Run:
         most_rounds: int = 0,
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
         checked: Sequence[Clique] = (),
+        last: Prepared = list,
     ) -> Outcome:
-        """Close the record. The model that is handed out is fitted once more, closer than a round needs, and compared with
-        the table on the marginals ``checked``.
+        """Close the record. The model that is handed out is fitted once more, closer than a round needs and to what ``last``
+        makes of the answers, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
-            self._fit(len(self.rounds), self._refiner)
+            self._fit(len(self.rounds), self._refiner, last)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
@@ -299,6 +308,11 @@ class Run:
             seconds=self.seconds,
             distances=distances,
         )
+
+
+def units(marginals: float, cells: float) -> float:
+    """Return how much work it is to look at so many marginals with so many cells in all."""
+    return marginals + cells / UNIT_CELLS
 
 
 def _ended(done: Round, spent: float) -> RoundEnded:

@@ -6,6 +6,7 @@ from understudy.model.engine import ENGINES, NUMPY, Engine, make_engine
 from understudy.model.estimation import Fit, fit
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
+from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
 from understudy.model.tree import CELL_BYTES, JunctionTree, candidates_within, junction_tree, tree_size, tree_sizes_with
@@ -34,6 +35,7 @@ __all__ = [
     "make_engine",
     "rounding_distance",
     "save_model",
+    "shrunk",
     "tree_size",
     "tree_sizes_with",
 ]

@@ -15,6 +15,7 @@ HIGH = 0.25
 
 MECHANISMS = {
     "aim": "AIM chose, round by round, the combination of columns that its model answered worst, and measured it.",
+    "aim2": "AIM2 chose, round by round, the combination of columns where measuring was expected to improve its model most.",
     "mwem": "MWEM chose, in rounds of equal cost, what its model answered worst, and measured it.",
     "mst": "Every column was measured first, then the pairs of a tree that ties the most dependent columns together.",
     "independent": "Every column was measured by itself; columns are treated as unrelated.",

@@ -23,7 +23,7 @@ from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
-from understudy.source.files import File, files_of
+from understudy.source.files import File, files_of, require_text
 from understudy.source.guard import guarded
 from understudy.source.parquet import ParquetFile
 from understudy.source.sql import Sql, SqlReader
@@ -71,6 +71,7 @@ def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -
     dialect = sniffed(data, files[0])
     files = files_of(dialect.csv(data))
     names = files[0].columns()
+    require_text(files[0], names)
     _require_names(names, files[0].what)
     text = pa.schema([(name, pa.large_string()) for name in names])
     return _typed(_copied(connection, _all_batches(files), text), dialect)
@@ -91,9 +92,9 @@ def _require_alike(names: list[str], found: list[str], what: str) -> None:
 
 
 def _require_names(names: list[str], what: str) -> None:
-    if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
+    if len(set(names)) < len(names) or not all(name.strip() for name in names):
         raise SourceError(
-            f"{what}: its first line does not name every column once. If it holds no names, give them as header."
+            f"{what}: its first line does not name every column once. If it holds no names, give them with --header A,B,C."
         )
 
 

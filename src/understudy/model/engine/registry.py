@@ -8,12 +8,23 @@ from understudy.errors import UserError, did_you_mean
 from understudy.model.engine.on_numpy import NumpyEngine
 from understudy.model.engine.protocol import Engine
 
-ENGINES: dict[str, Callable[[], Engine]] = {
-    "numpy": NumpyEngine,
-}
-
 NUMPY: Engine = NumpyEngine()
 """What is used unless another is asked for."""
+
+
+def _on_torch() -> Engine:
+    try:
+        from understudy.model.engine.on_torch import TorchEngine
+    except ImportError:
+        raise UserError("The engine on a GPU needs PyTorch: pip install 'understudy[gpu]'.") from None
+    return TorchEngine(instead=NUMPY)
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {
+    "numpy": NumpyEngine,
+    "torch": _on_torch,
+}
+
 
 
 def make_engine(name: str) -> Engine:

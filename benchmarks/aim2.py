@@ -1,0 +1,175 @@
+"""aim2 beside aim, with the same seeds: the error of the synthetic table and the CPU seconds of a run.
+
+A cell is a table, a workload, an ε, a seed and a mechanism with its options, such as ``adult all-3way 1 9001 aim2``. Each
+is run in a process of its own and appended to benchmarks/results/aim2.jsonl at once; one that is there is not run again.
+With ``--summary`` the stored cells are compared, worse ones first.
+
+Runs are seeded (research noise), so that they can be repeated. Tables are public; nothing here is private.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from math import exp, log, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tables
+from grid import provenance
+from reference_sets import ROOT
+from understudy.domain import Domain
+from understudy.mechanism import mechanism
+from understudy.metrics import workload_error
+from understudy.privacy import Budget, Door, ResearchNoise
+from understudy.source import MemorySource
+
+RESULTS = ROOT / "benchmarks" / "results" / "aim2.jsonl"
+DELTA = 1e-9
+BINARY_ROWS, BINARY_ATTRIBUTES = 50_000, 16
+BASE = "aim"
+
+
+def load(name: str) -> tables.Table:
+    """Read a research table, or make ``binary``: sixteen attributes of two values that all depend on earlier ones."""
+    if name != "binary":
+        return tables.Table.load(name)
+    rng = np.random.default_rng(2_027)
+    codes = np.zeros((BINARY_ROWS, BINARY_ATTRIBUTES), dtype=np.int32)
+    for k in range(BINARY_ATTRIBUTES):
+        slopes = rng.normal(0.0, 1.0, size=k) * (rng.random(k) < 0.5)
+        centred = 2.0 * codes[:, :k] - 1.0
+        chance = 1 / (1 + np.exp(-(centred @ slopes + rng.normal(0.0, 0.5))))
+        codes[:, k] = rng.random(BINARY_ROWS) < chance
+    return tables.Table.of(name, Domain.of({f"x{k}": 2 for k in range(BINARY_ATTRIBUTES)}), codes)
+
+
+def options_of(text: str) -> tuple[str, dict[str, Any]]:
+    """Read a mechanism with options, such as ``aim2:shrinkage=false``."""
+    name, _, rest = text.partition(":")
+    pairs = [part.split("=") for part in rest.split(",") if part]
+    return name, {
+        key: json.loads(value) if value in ("true", "false") or value[0].isdigit() else value for key, value in pairs
+    }
+
+
+def run_cell(table_name: str, workload_name: str, epsilon: str, seed: str, how: str) -> dict[str, Any]:
+    """Run one cell: errors of the synthetic table and of the model, CPU and wall seconds, rounds and the tree's size."""
+    table = load(table_name)
+    workload = table.workload(workload_name)
+    name, options = options_of(how)
+    used = mechanism(name, **options)
+    door = Door(
+        table.source,
+        Budget.of(epsilon=float(epsilon), delta=DELTA),
+        noise=ResearchNoise(int(seed)),
+        expect=used.expects(workload),
+    )
+    cpu, wall = time.process_time(), time.perf_counter()
+    outcome = used.run(door, workload)
+    records = outcome.draw(np.random.default_rng(int(seed)))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    real = table.source.count(workload.cliques)
+    made = MemorySource.of_codes(records, table.domain).count(workload.cliques)
+    assert outcome.model is not None
+    return {
+        "error": workload_error(workload, real, made),
+        "model_error": workload_error(workload, real, outcome.model.marginals(workload.cliques)),
+        "cpu_seconds": round(cpu, 3),
+        "seconds": round(wall, 3),
+        "rounds": len(outcome.rounds),
+        "tree_mb": outcome.model.size / 2**20,
+    }
+
+
+def stored(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the cells on file; a later line counts."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line["cell"]: line for line in map(json.loads, lines)}
+
+
+def run_missing(cells: Iterable[tuple[str, ...]], path: Path) -> None:
+    """Run what is not on file, one process after another."""
+    for cell in cells:
+        key = " ".join(cell)
+        if key in stored(path):
+            continue
+        ran = subprocess.run([sys.executable, __file__, "--cell", *cell], check=True, capture_output=True, text=True)
+        result = json.loads(ran.stdout.strip().splitlines()[-1])
+        stamp = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "commit": provenance.commit()}
+        with path.open("a") as file:
+            file.write(json.dumps({"cell": key} | stamp | result) + "\n")
+        print(key, {k: round(v, 4) for k, v in result.items()}, flush=True)
+
+
+def compared(found: dict[str, dict[str, Any]], how: str) -> Iterator[tuple[str, float, float, int, float]]:
+    """Give for each (table, workload, ε): its name, the mean log ratio of errors, its standard error, seeds, CPU ratio."""
+    logs: dict[str, list[float]] = defaultdict(list)
+    times: dict[str, list[float]] = defaultdict(list)
+    for key, line in found.items():
+        *place, seed, used = key.split(" ")
+        base = found.get(" ".join([*place, seed, BASE]))
+        if used == how and base:
+            logs[" ".join(place)].append(log(base["error"] / line["error"]))
+            times[" ".join(place)].append(log(line["cpu_seconds"] / base["cpu_seconds"]))
+    for place, values in logs.items():
+        spread = float(np.std(values, ddof=1)) / sqrt(len(values)) if len(values) > 1 else float("nan")
+        yield place, float(np.mean(values)), spread, len(values), exp(float(np.mean(times[place])))
+
+
+def summary(found: dict[str, dict[str, Any]]) -> str:
+    """Write a table for each mechanism: the error of aim over its own (above 1 is better), worse cells first."""
+    lines: list[str] = []
+    for how in sorted({key.split(" ")[-1] for key in found} - {BASE}):
+        rows = sorted(compared(found, how), key=lambda row: row[1])
+        if not rows:
+            continue
+        lines += [
+            f"\n**{how}**\n",
+            "| table, workload, ε | ratio | ± | seeds | CPU time of aim |",
+            "|---|---:|---:|---:|---:|",
+        ]
+        lines += [f"| {place} | {exp(m):.3f} | {exp(m) * s:.3f} | {n} | × {t:.2f} |" for place, m, s, n, t in rows]
+        middle = exp(float(np.mean([row[1] for row in rows])))
+        lines.append(f"| geometric mean | {middle:.3f} | | | × {exp(float(np.mean([log(row[4]) for row in rows]))):.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cell", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--tables", nargs="+", default=["titanic"])
+    parser.add_argument("--workloads", nargs="+", default=["all-3way"])
+    parser.add_argument("--epsilons", nargs="+", default=["1"])
+    parser.add_argument("--seeds", nargs="+", default=["9001"])
+    parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2"])
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--summary", action="store_true")
+    asked = parser.parse_args()
+    if asked.cell:
+        print(json.dumps(run_cell(*asked.cell)))
+        return 0
+    if not asked.summary:
+        cells = (
+            (table, workload, epsilon, seed, how)
+            for table in asked.tables
+            for workload in asked.workloads
+            for epsilon in asked.epsilons
+            for seed in asked.seeds
+            for how in asked.mechanisms
+        )
+        run_missing(cells, asked.results)
+    print(summary(stored(asked.results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

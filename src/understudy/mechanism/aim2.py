@@ -1,0 +1,162 @@
+"""aim2: AIM with two changes, each proved and measured in docs/aim2.md. Sees no counts; costs what AIM costs.
+
+1. The penalty is honest. What measuring a marginal costs in error is judged after the fit, not before it (``penalty.py``):
+   in the score, and in the test that anneals. So larger and sparser marginals are worth their price.
+2. The last fit is to shrunken answers. Each measured marginal is drawn towards what the model said of it before it was
+   measured, by as much as its noise deserves (``understudy.model.shrinkage``).
+
+Both are computed from earlier answers of the door and the noise levels, all of it public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.mechanism.aim import Aim, algorithm_1
+from understudy.mechanism.base import Mechanism
+from understudy.mechanism.candidates import RANKING, as_candidates, expected_noise
+from understudy.mechanism.config import AimConfig, RoundsConfig, one_of
+from understudy.mechanism.judge import Judge, Paper
+from understudy.mechanism.outcome import Outcome
+from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
+from understudy.mechanism.running import Run
+from understudy.model import Model, Observation, shrunk
+from understudy.privacy import Candidate
+from understudy.workload import Workload
+
+Penalty = Literal["fitted", "noise"]
+
+LEAST_LEFT = 1 / 16
+"""Of marginals that are too noisy for AIM, those with up to so many times as many cells are looked at."""
+SMALL = 2
+"""Marginals of so many attributes are judged first: what holds one that drowns is drowned, too (docs/aim2.md)."""
+
+
+@dataclass(frozen=True)
+class Aim2Config(RoundsConfig):
+    """The settings of AIM's rounds, and a switch for each change."""
+
+    penalty: Penalty = "fitted"
+    """Take off what a measurement errs by after the fit, or by its noise alone as AIM does."""
+    shrinkage: bool = True
+    """Fit the last model to shrunken answers."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        one_of("penalty", self.penalty, get_args(Penalty))
+        super().__post_init__()
+
+    @property
+    def as_aim(self) -> AimConfig:
+        """What is the same in AIM."""
+        return AimConfig(**{f.name: getattr(self, f.name) for f in fields(RoundsConfig)})
+
+
+@dataclass(frozen=True)
+class Aim2(Mechanism):
+    """The adaptive and iterative mechanism with an honest penalty and shrinkage."""
+
+    config: Aim2Config = field(default_factory=Aim2Config)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return "aim2"
+
+    def expects(self, workload: Workload) -> Sequence[Clique]:
+        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        return Aim(self.config.as_aim).expects(workload)
+
+    def execute(self, run: Run) -> Outcome:
+        """Play Algorithm 1, judged otherwise."""
+        config = self.config.as_aim
+        judge: Judge = Fitted(config) if self.config.penalty == "fitted" else Paper(config)
+        return algorithm_1(run, Shrinking(judge) if self.config.shrinkage else judge)
+
+
+class Fitted:
+    """Penalties, and what anneals, are errors expected after the fit. Noted: a resumed run goes by the same numbers."""
+
+    def __init__(self, config: AimConfig) -> None:
+        self.config = config
+        self._errors: dict[Clique, float] = {}
+
+    def least(self, scale: float) -> float:
+        """Return a small part of the noise: a fit of a sparse marginal leaves no more."""
+        return LEAST_LEFT * expected_noise(self.config, scale)
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Leave out what holds a drowned pair or column, and so is drowned itself, unless it could win with all its noise."""
+        small = [r for r in choices if len(r) <= SMALL]
+        turn, noise = len(run.rounds) + 1, expected_noise(self.config, scale)
+
+        def expected() -> NDArray[np.float64]:
+            return np.append(fitted_errors(model.marginals(small, precision=RANKING), scale, self.config.noise), model.total)
+
+        found = run.note_array(f"expected errors of small marginals in round {turn}", len(small) + 1, expected)
+        rows = float(found[-1])
+        drowned = [frozenset(r) for r, error in zip(small, found, strict=False) if error > DROWNED * rows]
+        return [
+            r
+            for r in choices
+            if len(r) <= SMALL or noise * run.domain.cells(r) < 2 * rows or not any(s.issubset(r) for s in drowned)
+        ]
+
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
+        """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
+        by_noise = as_candidates(model, choices, run.workload, self.config, scale)
+
+        def expected() -> NDArray[np.float64]:
+            return np.append(fitted_errors([c.estimate for c in by_noise], scale, self.config.noise), model.total)
+
+        found = run.note_array(f"expected errors of round {len(run.rounds) + 1}", len(choices) + 1, expected)
+        errors, rows = found[:-1], float(found[-1])
+        self._errors = dict(zip(choices, errors.tolist(), strict=True))
+        chosen = penalties(errors, np.array([c.penalty for c in by_noise]), rows)
+        return [replace(c, penalty=float(p)) for c, p in zip(by_noise, chosen, strict=True)]
+
+    def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
+        """Algorithm 3, line 1: what the model would change by if it had been right."""
+        return self._errors[chosen.clique]
+
+    def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
+        """Return them as they are."""
+        return observations
+
+
+class Shrinking:
+    """Judges as another, and remembers what was expected of each marginal before it was first measured."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.config, self._judge = judge.config, judge
+        self._before: dict[Clique, NDArray[np.float64]] = {}
+
+    def least(self, scale: float) -> float:
+        """Return the other's."""
+        return self._judge.least(scale)
+
+    def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
+        """Return those that the other has hopes for."""
+        return self._judge.hopeful(run, model, choices, scale)
+
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
+        """Line 13, by the other."""
+        return self._judge.scored(run, model, choices, scale)
+
+    def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
+        """Algorithm 3, line 1, by the other."""
+        if chosen.clique not in self._before and len(chosen.clique) > 1:
+            name, shape = f"what was expected in round {len(run.rounds) + 1}", run.domain.shape(chosen.clique)
+            noted = run.note_array(name, run.domain.cells(chosen.clique), lambda: chosen.estimate)
+            self._before[chosen.clique] = noted.reshape(shape)
+        return self._judge.threshold(run, chosen, scale)
+
+    def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
+        """Return them shrunk towards what was expected."""
+        return shrunk(self._judge.last(observations), self._before)
