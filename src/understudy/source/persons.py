@@ -25,6 +25,7 @@ T = TypeVar("T", "Marks", "Census")
 
 _BUCKETS = 64
 _BUFFER_ROWS = 2**20
+_BYTES_A_PERSON = 75
 _HELD_ROWS = 2**23
 """Rows whose marks are held in memory, in 200 MB; those of a larger table go to files without a name."""
 
@@ -73,6 +74,11 @@ class Marks:
         order = np.argsort(number, kind="stable")
         ends = np.cumsum(np.bincount(number, minlength=_BUCKETS))
         return [self.take(rows) for rows in np.split(order, ends[:-1])]
+
+
+def memory_for(rows: int) -> int:
+    """Return the bytes that holding persons to a limit may take for so many rows: each may be of another person."""
+    return 24 * min(rows, _HELD_ROWS + _BUFFER_ROWS) + _BYTES_A_PERSON * rows
 
 
 class Buckets:
