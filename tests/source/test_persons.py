@@ -169,6 +169,16 @@ def test_persons_that_are_alike_in_half_their_bits_are_two() -> None:
     assert census.find(np.array([7, 8], np.uint64), absent).tolist() == [-1, -1]
 
 
+@pytest.mark.promise(16)
+def test_marks_of_a_large_table_go_to_files_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    people, contents = [i % 300 for i in range(5_000)], [i % 7 for i in range(5_000)]
+    before = used(people, contents, 4, 500)
+    monkeypatch.setattr("understudy.source.persons._BUFFER_ROWS", 700)
+    monkeypatch.setattr("understudy.source.persons._HELD_ROWS", 1_500)
+    assert used(people, contents, 4, 500) == before
+    assert len(before) == 1_200
+
+
 class Growing:
     """A reader of a table to which rows of all kinds are added after it was read once, also of a new person."""
 
