@@ -116,7 +116,8 @@ DEVICES = {"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "numba", "trit
 """Array libraries with memory of their own. Plain NumPy is what the house speaks at the edge of every room."""
 ENGINE = "understudy.model.engine"
 USES_ENGINE = {
-    f"understudy.model.{name}" for name in ("estimation", "generation", "model", "preconditioner", "problem", "solvers")
+    f"understudy.model.{name}"
+    for name in ("estimation", "generation", "model", "preconditioner", "problem", "refinement", "solvers")
 } | {"understudy.model"}
 """What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
 WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.mechanism import Event, Outcome, mechanism, pace
+from understudy.mechanism.running import units
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.privacy.stopwatch import Stopwatch
@@ -99,7 +100,11 @@ def test_how_long_counting_takes_decides_nothing(counting: float, free: float) -
 
 def room() -> float:
     """What is left, on this clock, for what comes after the rounds."""
-    return pace.STEPS * FIT / STEPS + pace.TABLES * JUDGING + pace.VALUE_SECONDS * ROWS * len(SMALL) + pace.REST
+    looked_at = 12 * units(len(TWO_WAY.closure), TWO_WAY.cells)  # by the check, to refine, and ten times for bounds
+    unit = JUDGING / units(len(TWO_WAY.closure), TWO_WAY.cells)
+    looked_up = ROWS * sum(SMALL.sizes) * len(TWO_WAY.closure) * 2.5 / len(SMALL)
+    drawing = pace.VALUE_SECONDS * ROWS * len(SMALL) + pace.CELL_SECONDS * looked_up
+    return pace.STEPS * FIT / STEPS + pace.MARGIN * unit * looked_at + drawing + pace.REST
 
 
 def test_time_is_left_for_what_comes_after_the_rounds(free: float) -> None:
@@ -114,9 +119,13 @@ def test_a_limit_that_what_comes_after_alone_would_take_ends_at_once() -> None:
     assert len(run(0.9 * room())[0].rounds) == 1
 
 
-@pytest.mark.parametrize("part", ["STEPS", "TABLES", "VALUE_SECONDS", "REST"])
+PARTS = ("STEPS", "MARGIN", "VALUE_SECONDS", "CELL_SECONDS", "REST")
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_each_part_of_the_forecast_counts(part: str, free: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("STEPS", "TABLES", "VALUE_SECONDS", "REST"):
+    monkeypatch.setattr(pace, "REFINING_SECONDS", 1e9)
+    for name in PARTS:
         monkeypatch.setattr(pace, name, 0.0)
     assert run(1.1 * free)[0].ended == "budget"
     monkeypatch.setattr(pace, part, 1e9)

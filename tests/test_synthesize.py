@@ -19,7 +19,7 @@ from release_tables import quick, schema, table
 from understudy.domain import Clique
 from understudy.errors import BudgetError, FormatError, SchemaError, SourceError, UserError, WorkloadError
 from understudy.ledger import Ledger, Run
-from understudy.mechanism import Event, Failed, Finished
+from understudy.mechanism import Event, Failed, Finished, Measured, RunStarted
 from understudy.progress import Display
 from understudy.quantities import parse_size, parse_time, show_size, show_time
 from understudy.request import Output
@@ -162,6 +162,21 @@ def test_a_terminal_shows_rounds_budget_size_and_time_left() -> None:
     for part in ("round 3", "budget 5", "model", "left"):
         assert any(part in line for _, line in lines), part
     assert "drawing the table" in screen.getvalue()
+
+
+def test_what_is_left_is_no_more_than_the_time_limit_leaves() -> None:
+    now = [0.0]
+    with Display(Console(file=io.StringIO()), clock=lambda: now[0], limit=100.0) as display:
+        display(RunStarted("aim", 3, 3, 1.0))
+        assert display.left() == 100
+        now[0] = 40.0
+        display(Measured(0, ("a",), 3, 1.0, 0.1))
+        assert display.left() == 60  # by the budget 360
+        display(Measured(0, ("b",), 3, 1.0, 0.7))
+        assert display.left() == pytest.approx(10)
+        assert "about 10 s left" in display.line()
+        now[0] = 130.0
+        assert display.left() == 0
 
 
 def test_a_run_that_time_ended_says_so_on_its_card() -> None:

@@ -21,12 +21,12 @@ Choice = bool | OnEvent | None
 
 
 @contextmanager
-def shown(progress: Choice, console: Console | None = None) -> Iterator[OnEvent]:
-    """Yield what to tell events to."""
+def shown(progress: Choice, console: Console | None = None, *, limit: float | None = None) -> Iterator[OnEvent]:
+    """Yield what to tell events to; ``limit`` is the time limit of the run, in seconds."""
     if callable(progress):
         yield progress
     elif progress or (progress is None and sys.stderr.isatty()):
-        with Display(console or Console(stderr=True)) as display:
+        with Display(console or Console(stderr=True), limit=limit) as display:
             yield display
     else:
         yield lambda event: None
@@ -35,8 +35,8 @@ def shown(progress: Choice, console: Console | None = None) -> Iterator[OnEvent]
 class Display:
     """One line that follows a run; call it with each event."""
 
-    def __init__(self, console: Console, clock: Callable[[], float] = monotonic) -> None:
-        self._clock, self._began = clock, clock()
+    def __init__(self, console: Console, clock: Callable[[], float] = monotonic, *, limit: float | None = None) -> None:
+        self._clock, self._began, self._limit = clock, clock(), limit
         self._rho, self._spent, self._rounds, self._size = 0.0, 0.0, 0, 0
         self._bar = Progress(
             SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"), console=console, transient=True
@@ -71,7 +71,13 @@ class Display:
     def line(self) -> str:
         """Say where the run stands."""
         parts = [f"round {self._rounds}", f"budget {self.share:.0%}", f"model {show_size(self._size)}"]
+        left = self.left()
+        return " · ".join(parts if left is None else [*parts, f"about {show_time(left)} left"])
+
+    def left(self) -> float | None:
+        """Return about how many seconds the run still takes, no more than its limit leaves; None if nobody knows."""
+        passed = self._clock() - self._began
+        found = [] if self._limit is None else [max(self._limit - passed, 0.0)]
         if 0.05 < self.share < 1:  # too little is known before that
-            left = (self._clock() - self._began) * (1 - self.share) / self.share
-            parts.append(f"about {show_time(left)} left")
-        return " · ".join(parts)
+            found.append(passed * (1 - self.share) / self.share)
+        return min(found, default=None)

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb, fsum, inf, isfinite
@@ -26,6 +26,9 @@ MAX_QUERIES = 10**9
 """More marginals than this are refused: it is a slip of k."""
 MAX_DRAWN_FROM = 2_000_000
 """A skewed workload lists what it is drawn from, and that must fit in memory."""
+
+MOST_REMEMBERED = 100_000
+"""So many weights are worked out only once."""
 
 Query = tuple[Iterable[str], float] | Sequence[str]
 """The attributes of a marginal, and its weight if it is not 1."""
@@ -231,10 +234,11 @@ class Same(Sequence[float]):
 
 @dataclass(frozen=True, eq=False)
 class Ruled(Mapping[Clique, float]):
-    """A number for each of ``cliques``, worked out when it is asked for."""
+    """A number for each of ``cliques``, worked out when it is first asked for."""
 
     cliques: Sequence[Clique]
     rule: Callable[[Clique], float]
+    _known: dict[Clique, float] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.cliques)
@@ -243,9 +247,14 @@ class Ruled(Mapping[Clique, float]):
         return iter(self.cliques)
 
     def __getitem__(self, clique: Clique) -> float:
-        if clique not in self:
-            raise KeyError(clique)
-        return self.rule(clique)
+        known = self._known.get(clique)
+        if known is None:
+            if clique not in self:
+                raise KeyError(clique)
+            known = self.rule(clique)
+            if len(self._known) < MOST_REMEMBERED:
+                self._known[clique] = known
+        return known
 
     def __contains__(self, clique: object) -> bool:
         return clique in self.cliques

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import SchemaError
 from understudy.model.contraction import Family
-from understudy.model.engine import Factors
+from understudy.model.engine import Factors, two_loop
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -52,7 +52,7 @@ class DenseObjective:
 
 class DenseEngine:
     name, calibrate, objective, vector = "dense", staticmethod(Dense), staticmethod(DenseObjective), staticmethod(np.asarray)
-    numpy = vector
+    numpy, two_loop, refiner = vector, staticmethod(two_loop), None
 
     def folding(self, index: NDArray[np.int64], places: int) -> Any:
         matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)

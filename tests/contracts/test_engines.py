@@ -33,7 +33,7 @@ from understudy.model.network import Network
 from understudy.model.observation import Layout
 
 from . import dense
-from .engines import UNDER_CONTRACT
+from .engines import UNDER_CONTRACT, made
 
 BELOW_DOUBLES = 1e-250
 """Probabilities so small that the products they come from may underflow."""
@@ -46,7 +46,7 @@ EVERYTHING = subsets(DOMAIN, 5)
 
 @pytest.fixture(params=UNDER_CONTRACT)
 def under_test(request: pytest.FixtureRequest) -> Engine:
-    return UNDER_CONTRACT[request.param]()
+    return made(request.param)
 
 
 def on(model: Model, under_test: Engine) -> Model:
@@ -70,11 +70,12 @@ def observed(seed: int = 0) -> list[Observation]:
 @pytest.mark.parametrize("name", UNDER_CONTRACT)
 def test_every_marginal_and_log_z_of_random_models_with_zeros(name: str) -> None:
     """Random trees, parts, nested cliques, zeros, and potentials up to 1000, which need logarithms."""
+    engine = made(name)
 
     @settings(deadline=None, max_examples=60)
     @given(models())
     def holds(drawn: Model) -> None:
-        model, truth = on(drawn, UNDER_CONTRACT[name]()), BruteForce(drawn)
+        model, truth = on(drawn, engine), BruteForce(drawn)
         assert np.isclose(model.log_z, truth.log_z, rtol=1e-9, atol=1e-9)
         for clique, got in zip(subsets(drawn.domain), model.marginals(subsets(drawn.domain)), strict=True):
             np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=drawn.total * BELOW_DOUBLES)
@@ -178,6 +179,24 @@ def test_rows_are_as_near_to_the_model_as_rounding_allows(under_test: Engine) ->
         assert np.all(found[model.marginal(pair) == 0] == 0)
 
 
+def test_refined_rows_come_nearer_on_all_triples_and_keep_off_the_zeros(under_test: Engine) -> None:
+    wall = Zeros(("a", "c", "e"), np.argwhere(np.random.default_rng(3).random((3, 2, 3)) < 0.3))
+    model = on(chained(1.0, (ZERO, wall)), under_test)
+    triples = subsets(DOMAIN, 3)
+    rounded, refined, again = (
+        model.generate(2000, np.random.default_rng(3), near=near) for near in (None, *[dict.fromkeys(triples, 1.0)] * 2)
+    )
+
+    def distance(rows: NDArray[np.int32]) -> float:
+        expected = zip(triples, model.marginals(triples), strict=True)
+        return sum(float(np.abs(counts(DOMAIN, rows, clique) - 2.0 * table).sum()) for clique, table in expected)
+
+    assert distance(refined) < 0.6 * distance(rounded)
+    np.testing.assert_array_equal(refined, again)
+    for zero in model.zeros:
+        assert np.all(counts(DOMAIN, refined, zero.clique)[tuple(np.asarray(zero.cells).T)] == 0)
+
+
 def test_rows_where_logarithms_are_needed(under_test: Engine) -> None:
     model = on(chained(2000.0), under_test)
     mode = np.unravel_index(BruteForce(model).joint.argmax(), DOMAIN.sizes)
@@ -211,6 +230,36 @@ def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:
     np.testing.assert_array_equal(under_test.numpy(1.0 / vector.clip(min=0.5)), 1.0 / np.maximum(values, 0.5))
     assert float(vector @ vector) == pytest.approx(float(values @ values))
     assert float(abs(-vector).max()) == np.abs(values).max()
+
+
+@pytest.mark.parametrize("remembered", [0, 1, 5])
+def test_the_inverse_curvature_is_that_of_the_bfgs_formula(under_test: Engine, remembered: int) -> None:
+    """Against matrices: H ← (1 - ρ s yᵀ) H (1 - ρ y sᵀ) + ρ s sᵀ for each pair, from a diagonal."""
+    rng = np.random.default_rng(remembered)
+    diagonal, gradient = rng.uniform(0.5, 2, 7), rng.normal(size=7)
+    steps = rng.normal(size=(remembered, 7))
+    changes = steps @ (np.eye(7) + 0.1 * np.ones((7, 7)))
+    rhos = [1.0 / float(s @ y) for s, y in zip(steps, changes, strict=True)]
+    inverse = np.diag(diagonal)
+    for s, y, rho in zip(steps, changes, rhos, strict=True):
+        turned = np.eye(7) - rho * np.outer(s, y)
+        inverse = turned @ inverse @ turned.T + rho * np.outer(s, s)
+    memory = [(under_test.vector(s), under_test.vector(y), rho) for s, y, rho in zip(steps, changes, rhos, strict=True)]
+    first = under_test.vector(diagonal)
+    found = under_test.two_loop(under_test.vector(gradient), memory, lambda q: q * first)
+    np.testing.assert_allclose(under_test.numpy(found), inverse @ gradient, rtol=1e-10)
+
+
+@pytest.mark.parametrize("places", [1, 7, 500])
+def test_cells_are_summed_by_place_and_handed_back(under_test: Engine, places: int) -> None:
+    """Few places have long sums, many have empty ones; a place past the end stands for none."""
+    rng = np.random.default_rng(places)
+    index = rng.integers(0, places + 1, (2, 400))
+    cells, by_place = rng.normal(size=400), rng.normal(size=places)
+    matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)
+    folding = under_test.folding(index, places)
+    np.testing.assert_allclose(under_test.numpy(folding.fold(under_test.vector(cells))), cells @ matrix, atol=1e-12)
+    np.testing.assert_allclose(under_test.numpy(folding.unfold(under_test.vector(by_place))), matrix @ by_place, atol=1e-12)
 
 
 def test_engines_are_asked_for_by_name() -> None:

@@ -40,6 +40,18 @@ def test_every_marginal_of_up_to_three_attributes(model: Model) -> None:
         assert np.all(got[np.isneginf(truth.log_marginal(clique))] == 0), f"{clique}: a forbidden cell is not 0"
 
 
+@settings(deadline=None, max_examples=150)
+@given(models())
+def test_all_pairs_at_once(model: Model) -> None:
+    truth = BruteForce(model)
+    wanted = subsets(model.domain, 2)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(answers, "PAIRS_FROM", 1)
+        found = model.marginals(wanted)
+    for clique, got in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=model.total * 1e-12, err_msg=str(clique))
+
+
 @settings(deadline=None, max_examples=60)
 @given(models(), st.randoms(use_true_random=False))
 def test_a_marginal_of_any_attributes_in_any_order(model: Model, random) -> None:  # type: ignore[no-untyped-def]

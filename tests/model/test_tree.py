@@ -1,12 +1,13 @@
 """Junction trees: what makes one a junction tree, and how large it is."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.domain import Clique, Domain
-from understudy.model import JunctionTree, junction_tree, tree_size, tree_sizes_with
+from understudy.model import JunctionTree, candidates_within, junction_tree, tree, tree_size, tree_sizes_with
 
 from .small import clique_sets, domains
 
@@ -66,6 +67,35 @@ def test_sizes_with_a_candidate_are_sizes_of_the_larger_set(
     candidates = data.draw(clique_sets(domain))
     want = [tree_size(domain, [*cliques, candidate]) for candidate in candidates]
     assert tree_sizes_with(domain, cliques, candidates) == want
+
+
+@settings(deadline=None, max_examples=200)
+@given(problems(), st.data(), st.integers(1, 4000))
+def test_what_fits_is_what_is_inside_or_within_the_limit(
+    problem: tuple[Domain, list[Clique]], data: st.DataObject, limit: int
+) -> None:
+    domain, cliques = problem
+    candidates = data.draw(clique_sets(domain))
+    homes = [set(home) for home in junction_tree(domain, cliques).cliques]
+    inside = [any(set(candidate) <= home for home in homes) for candidate in candidates]
+    sizes = tree_sizes_with(domain, cliques, candidates)
+    exact = [held or size <= limit for held, size in zip(inside, sizes, strict=True)]
+    assert candidates_within(domain, cliques, candidates, limit) == exact
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tree, "SIZED", 1)
+        near = candidates_within(domain, cliques, candidates, limit)
+    assert all(fits for fits, held in zip(near, inside, strict=True) if held)
+    assert all(size <= limit for size, fits, held in zip(sizes, near, inside, strict=True) if fits and not held)
+
+
+def test_of_many_candidates_those_far_below_the_limit_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain.of({f"x{i}": 4 for i in range(30)})
+    chain = [(f"x{i}", f"x{i + 1}") for i in range(9)]
+    pairs = [domain.clique(pair) for pair in combinations(domain, 2)]
+    most = max(tree_sizes_with(domain, chain, pairs))
+    monkeypatch.setattr(tree, "SIZED", 0)
+    assert all(candidates_within(domain, chain, pairs, 3 * most))
+    assert not any(candidates_within(domain, [], pairs, 8))
 
 
 @settings(deadline=None, max_examples=60)

@@ -53,6 +53,38 @@ def test_a_missing_value_comes_back_in_its_first_spelling(body: str, values: lis
     assert round_trip(column_of(f"{body}\nnullable = true"), values) == back
 
 
+@pytest.mark.promise(27)
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ('kind = "integer"\nmin = 0\nmax = 900\nstep = 100\nnulls = [-9, "N"]', ["0", "300", "-9.0", "N", "7"]),
+        ('kind = "integer"\nmin = 0\nmax = 900\nstep = 100\nnulls = [-9, "N"]', [0, 300, -9, 899, 7]),
+        ('kind = "categorical"\nvalues = [1, 2]\nother = 3\nnulls = [-9]', [1, 2, -9, 3, 4]),
+        (
+            'kind = "categorical"\nvalues = ["a", "b"]\nprefix = 1\nother = "o"\nnulls = ["b-"]',
+            ["a", "bcd", "b-", "x", "ax"],
+        ),
+        ('kind = "time"\nformat = "%H%M"\ntype = "int16"\nnulls = [9999]', [517, 5, 9999, 1275, 2400]),
+        ('kind = "time"', ["05:17", "24:00", "0517", "23:59", "x"]),
+        (
+            'kind = "date"\nmin = 2020-01-01\nmax = 2020-12-31\nnulls = ["9999-12-31"]',
+            ["2020-05-05", "9999-12-31", "9999-12-30"],
+        ),
+    ],
+)
+def test_a_missing_code_changes_how_no_other_value_is_read(body: str, values: list[Any]) -> None:
+    column = column_of(f"{body}\nnullable = true")
+    alone = [int(column.encode(pa.array([value]))[0]) for value in values]
+    assert column.encode(pa.array(values)).tolist() == alone
+    assert column.encode(pa.array(values[::-1])).tolist() == alone[::-1]
+    assert len(set(alone)) > 2
+
+
+def test_a_missing_code_is_no_neighbour_of_a_value() -> None:
+    column = column_of('kind = "integer"\nmin = 0\nmax = 900\nstep = 100\nnulls = [-9]\nnullable = true')
+    assert column.encode(pa.array([0, -8, -9, 9])).tolist() == [0, 0, column.size - 1, 0]
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

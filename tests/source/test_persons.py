@@ -52,6 +52,8 @@ SAME: list[list[Any]] = [
     [True],
     [dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)],
     [float("inf")],
+    [b"\xff\x01", pa.scalar(b"\xff\x01").as_py()],
+    [b"\xff\x02"],
     ["東京", "東京\n"],
 ]
 MISSING: list[Any] = [None, float("nan"), "", "  ", "?", " ? ", pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")]

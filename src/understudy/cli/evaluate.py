@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from understudy.cli.options import FILE, FOLDER, as_json, dialect, print_json, table_of, warn
+from understudy.cli.options import FILE, as_json, print_json, query, table_of, warn
 from understudy.evaluate import NOT_PRIVATE, Evaluation
 from understudy.evaluate import evaluate as compare
 from understudy.manifest.promise import confidence
@@ -25,23 +25,33 @@ Examples:
   understudy evaluate visits.csv release
   understudy evaluate visits.parquet release --max-error 0.1 --json
   understudy evaluate visits.csv release --report internal.html
+  understudy evaluate --sql "SELECT * FROM visits" --database hospital.duckdb release
 
 \b
 Exit status: 0 done; 1 the workload error is above --max-error; 2 wrong usage or input; 3 a fault of this software."""
 )
-@click.argument("data")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("paths", metavar="[DATA] DIR", nargs=-1, required=True)
 @click.option("--max-error", type=click.FloatRange(min=0), help="Exit with status 1 when the workload error is above this.")
 @click.option("--report", "page", type=FILE, help="Write an internal page (not private) with everything side by side.")
-@dialect
+@query
 @as_json
 @click.pass_context
 def evaluate(
-    ctx: click.Context, /, *, folder: Path, max_error: float | None, page: Path | None, json_: bool, **data: Any
+    ctx: click.Context,
+    /,
+    *,
+    paths: tuple[str, ...],
+    max_error: float | None,
+    page: Path | None,
+    json_: bool,
+    **data: Any,
 ) -> None:
-    """Compare the release in DIR with the private table DATA. NOT PRIVATE: for the owner's eyes only."""
+    """Compare the release in DIR with the private table DATA (or --sql). NOT PRIVATE: for the owner's eyes only."""
     warn(NOT_PRIVATE)
-    found = compare(table_of(data), load(folder))
+    *given, folder = paths
+    if len(given) > 1:
+        raise click.UsageError("Give DATA (unless there is --sql), then DIR, and nothing else.")
+    found = compare(table_of({"data": given[0] if given else None, **data}), load(Path(folder)))
     if page is not None:
         from understudy.report import write_evaluation
 

@@ -14,6 +14,7 @@ from understudy.source import Csv, Sql
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
+_DATABASE = "What --sql asks: a DuckDB or SQLite file, or a URL such as postgresql://host/name.  [default: Parquet files]"
 
 
 def as_json(function: F) -> F:
@@ -54,9 +55,13 @@ def budget(function: F) -> F:
 
 def table(function: F) -> F:
     """Add DATA, and the options that say what it is; ``table_of`` reads them."""
-    function = click.option("--database", type=FILE, help="The DuckDB file that --sql asks.")(dialect(function))
-    function = click.option("--sql", help="A SELECT that gives the table, in DuckDB's SQL, instead of DATA.")(function)
-    return click.argument("data", required=False)(function)
+    return click.argument("data", required=False)(query(function))
+
+
+def query(function: F) -> F:
+    """Add the options of a query and of CSV files; ``table_of`` reads them, and DATA."""
+    function = click.option("--database", metavar="FILE|URL", help=_DATABASE)(dialect(function))
+    return click.option("--sql", help="A SELECT that gives the table, instead of DATA.")(function)
 
 
 def dialect(function: F) -> F:

@@ -20,9 +20,16 @@ from understudy.cli.options import FILE, table, table_of
 from understudy.cli.review import review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
+from understudy.review.faults import LONG, SHORT, UNCLOSED, UNDECODABLE
 from understudy.review.marks import marks_of
 from understudy.schema import Column, Schema, json_schema, load_schema
 
+LINE_HINTS = {
+    SHORT: "Lines with too few fields: is the separator the right one (--separator, or under [table.csv])?",
+    LONG: "Lines with too many fields: are the separator and the quote the right ones (--separator, --quote)?",
+    UNCLOSED: "Quotes that are not closed: a record is one line here. schema draft tells how to convert a file with others.",
+    UNDECODABLE: "Unknown bytes: is the encoding the right one (--encoding latin-1, or encoding under [table.csv])?",
+}
 NOT_PRIVATE = "Not private: this reads the table itself. Keep what it prints and writes with the table."
 
 
@@ -92,7 +99,8 @@ def _hints(misfits: list[Misfit], schema: Schema) -> list[str]:
         rows[misfit.column] += misfit.rows
     most = [c for c in schema.columns if misfits and 2 * rows[c.name] > misfits[0].total]
     words = " A boolean column reads true, false, yes, no, t, f, y, n, 1 and 0; list other words as categorical."
-    return [
+    told = [hint for problem, hint in LINE_HINTS.items() if any(misfit.problem == problem for misfit in misfits)]
+    return told + [
         f'Most values of "{column.name}" do not fit. Is it declared as the table spells it?'
         + (words if column.kind == "boolean" else "")
         for column in most

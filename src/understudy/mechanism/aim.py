@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -29,13 +30,19 @@ from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
-from understudy.mechanism.schedule import RoundBudget, equal_budget, first_budget, last_budget
+from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.model import CELL_BYTES, Model
 from understudy.privacy import selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
+NARROW = 16
+"""A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
+MOST_FIRST = Fraction(35, 100)
+"""One-way marginals of a wide table may take this share of the budget …"""
+CLEAR_ENOUGH = 0.02
+"""… unless they are no farther than this from the truth, on average."""
 TOO_NOISY = FARTHEST / 3
 """One-way marginals farther from the truth than this, on average, are no ground to choose others on."""
 COUNTED_AT_ONCE = 2**24
@@ -150,29 +157,50 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
 def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:
     """Algorithm 2: measure each one-way marginal of W_+ at σ₀ (when started uniform, only the rows).
 
-    Not in the paper: while they drown in the noise, they are measured again with less of it, as Algorithm 3 would, for
-    choices that rest on them would be blind. Costs 1/(2σ²) for each once more, at most α of what is left.
+    Not in the paper: those of a wide table are measured again, within ``wide_share`` of the budget. And while they drown in
+    the noise, with less of it, as Algorithm 3 would, for choices that rest on them would be blind. Costs 1/(2σ²) for each
+    once more, at most α of what is left.
     """
     cliques = _initial_cliques(run.workload, config)
+    model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
+    more = wide_share(len(cliques), config) * run.rho - run.spent
+    if more > 0 and _too_noisy(run, config, model, CLEAR_ENOUGH):
+        parts = allocate(more, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
+        model = _measure_all(run, config, cliques, parts)
     while True:
-        scale = config.scale_for(budget.measure, run.door.unit)
-        for clique in cliques:
-            run.measure(clique, scale=scale, noise=config.noise, round_index=0)
-        model = run.estimate(0)
         clearer = budget.annealed(config.share * run.remaining / len(cliques))
-        if clearer.measure <= budget.measure or not _too_noisy(run, config, model, scale):
+        if clearer.measure <= budget.measure or not _too_noisy(run, config, model):
             return model, budget
         budget = clearer
+        model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
 
 
-def _too_noisy(run: Run, config: AimConfig, model: Model, scale: float) -> bool:
+def wide_share(attributes: int, config: AimConfig) -> Fraction:
+    """Return the share of the budget for one-way marginals: so much that those of a wide table get as much each as those of
+    ``NARROW`` attributes, but no more than ``MOST_FIRST``; nothing more than the paper's for a narrow one.
+    """
+    if not config.adaptive or config.initial == "uniform" or attributes <= NARROW:
+        return Fraction(0)
+    return min(MOST_FIRST, config.share * attributes / config.rounds_for(NARROW))
+
+
+def _measure_all(run: Run, config: AimConfig, cliques: Sequence[Clique], parts: Sequence[Fraction]) -> Model:
+    """Measure each of ``cliques`` at its cost, and fit a model."""
+    for clique, part in zip(cliques, parts, strict=True):
+        run.measure(clique, scale=config.scale_for(part, run.door.unit), noise=config.noise, round_index=0)
+    return run.estimate(0)
+
+
+def _too_noisy(run: Run, config: AimConfig, model: Model, most: float = TOO_NOISY) -> bool:
     """Whether noise takes too much of the one-way marginals as shares: their distance to the true ones, expected of it."""
     if not config.adaptive or config.initial == "uniform":
         return False
-    rows = run.note(f"estimated rows after {len(run.measurements)} measurements", lambda: model.total)
-    noise = expected_noise(config, scale) / max(rows, 1.0)
-    distances = [min(noise * run.domain.cells((a,)), FARTHEST) for a in run.workload.attributes]
-    return sum(distances) > TOO_NOISY * len(distances)
+    rows = max(run.note(f"estimated rows after {len(run.measurements)} measurements", lambda: model.total), 1.0)
+    least: dict[Clique, float] = {}
+    for m in run.measurements:
+        noise = expected_noise(config, m.scale) * m.values.size / rows
+        least[m.clique] = min(noise, least.get(m.clique, FARTHEST))
+    return sum(least.values()) > most * len(least)
 
 
 def initial_budget(run: Run, config: AimConfig) -> RoundBudget:

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from understudy.mechanism.running import Run
+from understudy.mechanism.outcome import MOST_REFINED
+from understudy.mechanism.running import Run, units
 
 STEPS = 1000
 """Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
-TABLES = 20
-"""The check, drawing and refining the table, bounds and report take about as long as judging all marginals so many times.
-
-They took 15 to 57 times as long as the check on five tables; judging takes longer than the check.
-"""
+CHECKED, REFINED, BOUNDED = 20_000, MOST_REFINED, 10 << 11
+"""Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (some ten times)."""
+MOST_CELLS = 1 << 24
+"""Cells of each of these kinds, at most."""
+MARGIN = 2.0
+"""They are asked for in double precision, of models that are calibrated anew."""
 VALUE_SECONDS = 4e-6
-"""To draw, refine and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
+"""To draw and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
+REFINING_SECONDS = 20.0
+"""To refine the table of a wide workload, at most: 4 billion cells are looked up, and on a busy machine …"""
+CELL_SECONDS = 5e-9
+"""… each takes so long."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 
@@ -46,5 +52,19 @@ class Pace:
     def _forecast(self) -> float:
         """Return about how many seconds the run takes after its last round."""
         run = self._run
-        values = 0.0 if run.fit is None else max(run.fit.model.total, 0.0) * len(run.domain)
-        return STEPS * run.step_seconds + TABLES * run.scoring_seconds + VALUE_SECONDS * values + REST
+        rows = 0.0 if run.fit is None else max(run.fit.model.total, 0.0)
+        drawing = VALUE_SECONDS * rows * len(run.domain) + min(REFINING_SECONDS, CELL_SECONDS * rows * _looked_up(run))
+        return STEPS * run.step_seconds + MARGIN * run.unit_seconds * _looked_at(run) + drawing + REST
+
+
+def _looked_at(run: Run) -> float:
+    """Return how much work it is to look at all marginals that are looked at after the rounds."""
+    whole, cells = len(run.workload.closure), run.workload.cells
+    parts = [min(whole, most) for most in (CHECKED, REFINED)] + [min(10 * whole, BOUNDED)]
+    return sum(units(part, min(cells * part / whole, MOST_CELLS)) for part in parts)
+
+
+def _looked_up(run: Run) -> float:
+    """Return how many cells refinement looks up for a row: each value of a column, in each marginal with the column."""
+    refined = min(len(run.workload.closure), REFINED)
+    return sum(run.domain.sizes) * refined * 2.5 / len(run.domain)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import gcd, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,6 @@ LISTED = 3_000
 """A rule for no more marginals than this is listed: all triples of 25 attributes."""
 OTHERS = 1_200
 """Of more, so many that the model has not grown towards are looked at in a round, others in the next."""
-STRIDE = 0x9E3779B97F4A7C15
-"""Takes the others in an order without pattern."""
 MOST_GROWN = 20_000
 """Of sets that the model has grown towards, no more than this are looked at."""
 CLEAR = 2.0
@@ -136,8 +135,17 @@ class Pool:
         assert isinstance(self.everything, Combinations)
         larger = [self._of_size(size) for size in sorted({size for size, _ in self.everything.layers}) if size > 2]
         for layer in larger:
+            stride = _stride(len(layer))
             for k in range(OTHERS // len(larger)):
-                yield layer[(turn * OTHERS + k) * STRIDE % len(layer)]
+                yield layer[(turn * OTHERS + k) * stride % len(layer)]
+
+
+def _stride(length: int) -> int:
+    """Return a step that comes to every place before it comes to one twice, far from the last ones each time."""
+    step = max(1, int(length * (sqrt(5) - 1) / 2))
+    while gcd(step, length) > 1:
+        step += 1
+    return step
 
 
 def _adjacent(domain: Domain, cliques: Iterable[Clique]) -> list[int]:

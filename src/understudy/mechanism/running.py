@@ -35,7 +35,7 @@ from understudy.mechanism.events import (
 from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
-from understudy.model import CLOSER, Fit, Model, Observation, fit
+from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
     Choice,
@@ -65,8 +65,8 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
-SCORED_LATER = 2**24
-"""Cells of W_+ that the steps after the rounds look at, at most."""
+UNIT_CELLS = 1 << 12
+"""A marginal takes as long to be worked out and compared as so many cells of it do."""
 
 
 LATEST = 4
@@ -86,6 +86,7 @@ class Run:
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
+        engine: EngineFor = on_cpu,
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
@@ -104,14 +105,15 @@ class Run:
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
-        self._estimator: Estimator = estimator or fit
-        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
+        self._engine, self._takes_engine = engine, estimator is None
+        self._estimator: Callable[..., Fit] = estimator or fit
+        self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
         self.step_seconds = 0.0
         """How long a step of the last fit took."""
-        self.scoring_seconds = 0.0
-        """How long all of W_+ takes to be scored (or as much of it as is looked at later), by the last choice."""
+        self.unit_seconds = 0.0
+        """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
         self._looks = 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
@@ -229,9 +231,7 @@ class Run:
         """Choose a candidate through the door."""
         began = self._clock()
         found = self.door.ask(Choice(candidates, epsilon))
-        share = self._cells(c.clique for c in candidates) / min(self.workload.cells, SCORED_LATER)
-        self.scoring_seconds = (self._clock() - began) / share
-        self.selections.append(found)
+        self.unit_seconds = (self._clock() - began) / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -253,8 +253,9 @@ class Run:
         """Fit a model to everything measured so far, starting from the last one."""
         return self._fit(round_index, self._estimator)
 
-    def _fit(self, round_index: int, estimator: Estimator, prepared: Prepared = list) -> Model:
+    def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
+        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
@@ -266,7 +267,8 @@ class Run:
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start),
+            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start, **on),
+            engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
         seconds = self._clock() - began
@@ -310,6 +312,11 @@ class Run:
             seconds=self.seconds,
             distances=distances,
         )
+
+
+def units(marginals: float, cells: float) -> float:
+    """Return how much work it is to look at so many marginals with so many cells in all."""
+    return marginals + cells / UNIT_CELLS
 
 
 def _ended(done: Round, spent: float) -> RoundEnded:

@@ -105,7 +105,7 @@ class Model:
         with one_thread():
             codes = generate(*model._calibrated, rows, rng, method=method)
             if near:
-                refine(model, codes, near, rng)
+                refine(model, codes, near, rng, model.engine.refiner)
             return codes
 
     def __repr__(self) -> str:

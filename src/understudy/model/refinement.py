@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
+from understudy.model.engine import Goal, Refiner
 from understudy.model.generation import Column
 
 Floats = NDArray[np.float32]
@@ -69,11 +70,22 @@ class Target(Protocol):
         """Return the marginals, each summing to ``total``."""
 
 
-def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.random.Generator) -> None:
-    """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique)."""
+def refine(
+    model: Target,
+    codes: Column,
+    near: Mapping[Clique, float],
+    rng: np.random.Generator,
+    refiner: Refiner | None = None,
+) -> None:
+    """Change ``codes`` in place, so that their counts come nearer to the model's on ``near`` (weights by clique).
+
+    ``refiner`` does it in the place of what is below, where an engine has one.
+    """
     rows, domain, sizes = len(codes), model.domain, model.domain.sizes
     chosen = _affordable(domain, near) if rows and model.total > 0 else []
     top = max((near[clique] for clique in chosen), default=1.0)
+    if refiner and chosen and refiner(codes, _goals(model, chosen, near, rows), _attributes(domain, chosen, rng), rng):
+        return
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
         for block in domain.blocks(chosen, AT_ONCE)
@@ -84,6 +96,23 @@ def refine(model: Target, codes: Column, near: Mapping[Clique, float], rng: np.r
     some = MOST_WORK // max(1, sum(work.values()))
     for a in rng.permutation([a for a, cells in work.items() if cells]):
         _Pass(int(a), tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
+
+
+def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], rows: int) -> list[Goal]:
+    """Return what the rows should come near to, and what they must keep away from."""
+    domain, top = model.domain, max(near[clique] for clique in chosen)
+    wanted = zip(chosen, model.marginals(chosen), strict=True)
+    goals = [Goal(_positions(domain, c), table * (rows / model.total), near[c] / top) for c, table in wanted]
+    for zero in model.zeros:
+        barred = zero.table(domain)
+        goals.append(Goal(_positions(domain, zero.clique), np.zeros(barred.shape), 0.0, barred))
+    return goals
+
+
+def _attributes(domain: Domain, chosen: list[Clique], rng: np.random.Generator) -> list[int]:
+    """Return the attributes that may be offered other values, in random order."""
+    named = {p for clique in chosen for p in _positions(domain, clique) if domain.sizes[p] > 1}
+    return [int(a) for a in rng.permutation(sorted(named))]
 
 
 def _affordable(domain: Domain, near: Mapping[Clique, float]) -> list[Clique]:

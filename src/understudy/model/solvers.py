@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from understudy.model.engine import Vector
+from understudy.model.engine import Pair, Vector
 from understudy.model.preconditioner import Preconditioner
 from understudy.model.problem import Point, Problem
 
@@ -49,7 +49,7 @@ class DualState:
     gradient: Vector
     loss: float
     """The loss, nearly; exactly where the gradient is 0."""
-    memory: tuple[tuple[Vector, Vector, float], ...] = ()
+    memory: tuple[Pair, ...] = ()
     stuck: bool = False
 
 
@@ -122,20 +122,16 @@ class Dual:
     def _direction(self, problem: Problem, state: DualState) -> Vector:
         """Two-loop recursion, with the preconditioner as the first guess of the inverse curvature."""
         first = Preconditioner.of(problem, self._curvature(problem, state.point))
-        q = 1.0 * state.gradient  # its own memory: what follows writes into it
-        weights = []
-        for s, y, rho in reversed(state.memory):
-            weights.append(rho * (s @ q))
-            q -= weights[-1] * y
-        q = first(q)
-        if state.memory:
-            _, y, rho = state.memory[-1]
-            q = 1.0 / (rho * first.square(y)) * q
-        for (s, y, rho), weight in zip(state.memory, reversed(weights), strict=True):
-            q += s * (weight - rho * (y @ q))
-        return -q
 
-    def _remember(self, state: DualState, found: DualState) -> tuple[tuple[Vector, Vector, float], ...]:
+        def guess(q: Vector) -> Vector:
+            if not state.memory:
+                return first(q)
+            _, y, rho = state.memory[-1]
+            return 1.0 / (rho * first.square(y)) * first(q)
+
+        return -problem.engine.two_loop(state.gradient, state.memory, guess)
+
+    def _remember(self, state: DualState, found: DualState) -> tuple[Pair, ...]:
         s, y = found.point.parameters - state.point.parameters, found.gradient - state.gradient
         bend = float(s @ y)
         if bend <= 1e-12 * sqrt(float(s @ s)) * sqrt(float(y @ y)):

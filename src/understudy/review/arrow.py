@@ -5,7 +5,7 @@ NOT PRIVATE: reads rows for their owner, before any release. Private counting ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -45,6 +45,36 @@ def _table(data: Any) -> pa.Table:
     if isinstance(data, np.ndarray):
         raise SourceError("An array of codes has no names of columns to declare; write its schema as a plain domain file.")
     raise SourceError(f"A {type(data).__name__} is not a table that can be opened.")
+
+
+def arrow_batches(read: Callable[[], Iterator[Any]], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Return what ``read`` yields as Arrow batches; objects in one type a column, for which all rows are looked at first."""
+    first = next(read(), None)
+    if first is None or isinstance(first, pa.RecordBatch):
+        return read()
+    found: list[set[pa.DataType]] = [set() for _ in names]
+    for batch in read():
+        for kinds, column in zip(found, batch.columns, strict=True):
+            kinds.add(_column(column.values).type)
+    schema = pa.schema([(name, _one_type(kinds)) for name, kinds in zip(names, found, strict=True)])
+    return (_batch_of(batch.columns, schema) for batch in read())
+
+
+def _one_type(kinds: set[pa.DataType]) -> pa.DataType:
+    kinds = kinds - {pa.null()}
+    if len(kinds) <= 1:
+        return next(iter(kinds), pa.large_string())
+    return pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()
+
+
+def _batch_of(columns: Sequence[Any], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [
+        _texts([_plain(value) for value in column.values])
+        if one.type == pa.large_string()
+        else _column(column.values).cast(one.type)
+        for column, one in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _named(columns: Iterable[tuple[str, Any]]) -> pa.Table:

@@ -16,11 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Zeros
+from understudy.errors import did_you_mean
 from understudy.review.faults import GOES, line_faults
 from understudy.schema.column import KEEP, Column
 from understudy.schema.reading import Fault
 from understudy.schema.schema import Schema
-from understudy.source.csv import Csv
+from understudy.source.csv import Csv, CsvFile
 from understudy.source.files import files_of, require_separated
 from understudy.source.frames import require
 from understudy.source.guard import guarded
@@ -78,6 +79,10 @@ def _columns(data: Any, schema: Schema) -> list[list[str]]:
         found = [(file, file.columns()) for file in files_of(data, schema.csv)]
         for file, columns in found:
             require_separated(file, columns, list(schema.domain))
+            if isinstance(file, CsvFile) and not any(
+                name in columns or did_you_mean(name, columns) for name in schema.domain
+            ):
+                require(schema.domain, columns, file.what, quote=False)  # its first line is hardly one of names
         return [columns for _, columns in found]
     if isinstance(data, Sql):
         return [SqlReader(data, []).columns()]

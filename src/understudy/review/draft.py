@@ -17,7 +17,7 @@ from understudy.review.calendar import draft_date, draft_datetime, draft_time
 from understudy.review.listing import draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
-from understudy.review.opening import Opened, open_data
+from understudy.review.opening import VIEW, Opened, open_data
 from understudy.schema.reading import is_text
 
 HEADER = """\
@@ -38,6 +38,9 @@ def draft_schema(data: Any) -> str:
     with open_data(data) as opened:
         blocks = [_column(look(opened, field)) for field in opened.types]
         head = HEADER + _nullable(blocks) + _csv(opened)
+        empty = opened.ask(f"SELECT count(*) FROM {VIEW}") == [(0,)]
+    if empty:
+        raise SourceError("The table has no rows to look at; write the schema by hand.")
     if not any(block.lines for block in blocks):
         raise SourceError("No column of this table can be described; write the schema by hand.")
     return "\n".join([head, *map(str, blocks)])

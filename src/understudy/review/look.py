@@ -17,6 +17,7 @@ from understudy.review.opening import VIEW, Opened, texts_of
 from understudy.review.types import Spelling
 from understudy.source.duck import identifier, literal
 
+WIDEST = 1e300
 _MOST = 1_000_000
 """Of more different numbers than this, so many are looked at."""
 
@@ -95,9 +96,9 @@ class Seen:
 
     @cached_property
     def counted(self) -> Counted:
-        """The finite numbers of the column."""
+        """The numbers of the column that bins can hold."""
         name = identifier(self.name)
-        number = f"SELECT {name}::DOUBLE AS v, count(*) AS n FROM {VIEW} WHERE isfinite({name}::DOUBLE) GROUP BY v"
+        number = f"SELECT {name}::DOUBLE AS v, count(*) AS n FROM {VIEW} WHERE abs({name}::DOUBLE) <= {WIDEST} GROUP BY v"
         some = f"SELECT * FROM ({number}) USING SAMPLE {_MOST}" if self.distinct > _MOST else number
         found = self.opened.ask(f"SELECT list(v ORDER BY v), list(n ORDER BY v) FROM ({some})")[0]
         return Counted(np.array(found[0] or [], np.float64), np.array(found[1] or [], np.int64))

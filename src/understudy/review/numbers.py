@@ -130,7 +130,7 @@ def _logarithmic(numbers: Counted, inner: Counted, last: float | None, smallest:
         up = _series(near, high, mantissas, smallest)
         down = [-edge for edge in reversed(_series(near, -low, mantissas, smallest))] if low < 0 else []
         zero = [0.0, smallest] if smallest and up and up[0] > smallest else [0.0]
-        edges = [*down, *zero, *up] if low <= 0 else up
+        edges = up if low >= up[0] else [*down, *(zero if low <= 0 else [0.0]), *up]
         if len(edges) <= DEFAULT_BINS + 1:
             break
     if last is None:

@@ -60,6 +60,8 @@ def draft_integer(seen: Seen) -> Block:
     values = numbers.counted.values
     if seen.rows > 100 and len(values) > 0.9 * seen.rows:
         return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
+    if len(values) == 0 or max(abs(values)) >= 2**53 - 1:
+        return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
     if list(values) == [0, 1]:
         return numbers.block(['kind = "categorical"', "values = [0, 1]", *type_line(seen)], middle="0")
     known = known_range(seen.name, values)
@@ -134,7 +136,7 @@ def _within(numbers: Numbers, chosen: Layout) -> Layout:
 def draft_real(seen: Seen) -> Block:
     """Draft a column of real numbers."""
     if not len(seen.counted.values):
-        return Block(seen.name, why="no finite value was seen")
+        return Block(seen.name, why="no number was seen that bins can hold")
     numbers = _numbers(seen, whole=False)
     if pa.types.is_decimal(seen.type):
         scale = seen.type.scale

@@ -16,14 +16,14 @@ import duckdb
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.review.arrow import arrow_table
+from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.types import Spelling, spelling
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
-from understudy.source.files import File, files_of
+from understudy.source.files import File, files_of, require_text
 from understudy.source.guard import guarded
 from understudy.source.parquet import ParquetFile
 from understudy.source.sql import Sql, SqlReader
@@ -56,7 +56,8 @@ def open_data(data: Any) -> Iterator[Opened]:
     with connect(None, MEMORY_LIMIT) as connection:
         if isinstance(data, Sql):
             reader = SqlReader(data, [])
-            yield _typed(_copied(connection, reader.batches(reader.columns())))
+            names = reader.columns()
+            yield _typed(_copied(connection, arrow_batches(lambda: reader.batches(names), names)))
         elif isinstance(data, str | Path | Csv):
             yield _open_files(connection, data)
         else:
@@ -70,6 +71,7 @@ def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -
     dialect = sniffed(data, files[0])
     files = files_of(dialect.csv(data))
     names = files[0].columns()
+    require_text(files[0], names)
     _require_names(names, files[0].what)
     text = pa.schema([(name, pa.large_string()) for name in names])
     return _typed(_copied(connection, _all_batches(files), text), dialect)
@@ -90,9 +92,9 @@ def _require_alike(names: list[str], found: list[str], what: str) -> None:
 
 
 def _require_names(names: list[str], what: str) -> None:
-    if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
+    if len(set(names)) < len(names) or not all(name.strip() for name in names):
         raise SourceError(
-            f"{what}: its first line does not name every column once. If it holds no names, give them as header."
+            f"{what}: its first line does not name every column once. If it holds no names, give them with --header A,B,C."
         )
 
 

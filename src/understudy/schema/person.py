@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from understudy.schema.cells import Categories, Kind, Objects, Part
 from understudy.schema.column import Held
 from understudy.schema.reading import Bools, flags, missing_text
-from understudy.schema.typed import cells_of
+from understudy.schema.typed import cells_of, is_binary
 
 _WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 """Texts that spell a whole number in the one way that numbers are spelled here: with at most 18 digits."""
@@ -106,12 +106,12 @@ class Person:
         if pa.types.is_signed_integer(kind) or (pa.types.is_unsigned_integer(kind) and kind != pa.uint64()):
             numbers = pc.fill_null(pc.cast(array, pa.int64()), 0).to_numpy(zero_copy_only=False)
             return _except(_of_numbers(numbers), flags(pc.is_null(array)))
-        if kind == pa.uint64() or pa.types.is_decimal(kind):
+        if kind == pa.uint64() or pa.types.is_decimal(kind) or is_binary(kind):
             return self._objects(array.to_pylist())
         return self._cells(array)
 
     def _objects(self, values: list[Any]) -> Identities:
-        """Whole numbers and decimals to the last digit; the rest as a column would read them."""
+        """Whole numbers, decimals and bytes as they are; the rest as a column would read them."""
         exact = np.fromiter((_is_exact(value) for value in values), np.bool_, len(values))
         found = Identities.none(len(values))
         if exact.any():
@@ -179,17 +179,29 @@ def _digests(text: pa.Array) -> tuple[Words, Words]:
 
 
 def _is_exact(value: Any) -> bool:
-    return isinstance(value, int | np.integer | Decimal) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer | Decimal | bytes) and not isinstance(value, bool)
 
 
 def _digits(value: Any) -> str:
-    """Spell a number: without a point where it is whole. Of what is not a number, nothing: it is missing."""
+    """Spell a number: without a point where it is whole. Of what is not a number, nothing: it is missing.
+
+    Bytes are the text that they spell in UTF-8, or else their digits.
+    """
     try:
+        if isinstance(value, bytes):
+            return _bytes_digits(value)
         if isinstance(value, Decimal):
             return _decimal_digits(value)
         return str(int(value)) if value == int(value) else str(value)
     except Exception:  # infinities; or a number's own code, which may raise anything
         return "inf"
+
+
+def _bytes_digits(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"bytes {value.hex()}"
 
 
 def _decimal_digits(value: Decimal) -> str:

@@ -60,12 +60,13 @@ def _typed(kind: pa.DataType) -> tuple[Kind, Callable[[pa.Array], Any]] | None:
         (types.is_null(kind) or is_text(kind), Kind.TEXT, _text),
         (types.is_timestamp(kind) and kind.tz is not None, Kind.INSTANT, _seconds),
         (types.is_timestamp(kind) or types.is_date(kind), Kind.WALL_CLOCK, _seconds),
-        (_is_binary(kind), Kind.TEXT, _bytes_as_text),
+        (is_binary(kind), Kind.TEXT, _bytes_as_text),
     ]
     return next(((held, read) for fits, held, read in readers if fits), None)
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether ``kind`` is any of Arrow's types of bytes."""
     types = pa.types
     return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 

@@ -20,6 +20,7 @@ from understudy.source.parquet import ParquetFile
 
 ENDINGS = (*SEPARATORS, *parquet.ENDINGS)
 File = CsvFile | ParquetFile
+_ZIP = "PK\x03\x04"
 
 
 class FilesReader:
@@ -46,14 +47,26 @@ def require_separated(file: File, columns: Sequence[str], names: Sequence[str]) 
     """Say so when a CSV file is empty, or its separator seems to be another one than declared."""
     if _are_names(file) or not isinstance(file, CsvFile):
         return
-    if not columns:
-        raise SourceError(f"{file.what} is empty: not even a first line with the names of the columns is there.")
+    require_text(file, columns)
     missing = next((name for name in names if name not in columns), None)
     if missing is not None and len(columns) == 1 < len(names):
         mark = {"\t": "a tab"}.get(file.dialect.separator, f'"{file.dialect.separator}"')
         raise SourceError(
             f'{file.what} has no column "{missing}", which the schema declares: with {mark} as separator its first line '
             "has one field. Declare the separator under [table.csv] in the schema, or with --separator."
+        )
+
+
+def require_text(file: File, columns: Sequence[str]) -> None:
+    """Say so when a file is empty, or its first line shows that it is no CSV file in an encoding that is read here."""
+    if not columns:
+        raise SourceError(f"{file.what} is empty: not even a first line with the names of the columns is there.")
+    if columns[0].startswith(_ZIP):
+        raise SourceError(f"{file.what} is a spreadsheet or an archive, and no CSV file. Save it as CSV or Parquet first.")
+    if any("\x00" in name for name in columns):
+        raise SourceError(
+            f"{file.what} is no text with one byte for each letter; it may be UTF-16. "
+            "Convert it first: iconv -f UTF-16 -t UTF-8 OLD.csv > NEW.csv"
         )
 
 

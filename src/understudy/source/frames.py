@@ -45,11 +45,16 @@ class ColumnsReader:
             yield Batch(rows, tuple(self._columns[name].slice(start, rows) for name in names))
 
 
+HEADER = (
+    " Does its first line hold the names of the columns? If not, give them with --header, or as header under [table.csv]."
+)
+
+
 def require(declared: Iterable[str], found: Sequence[str], where: str, *, quote: bool = True) -> None:
     """Raise when a declared column is missing or ambiguous; ``quote`` says whether a name like it may be shown."""
     for name in declared:
         if name not in found:
-            hint = did_you_mean(name, found) if quote else " Does its first line hold the names of the columns?"
+            hint = did_you_mean(name, found) if quote else HEADER
             raise SourceError(f'{where} has no column "{name}", which the schema declares.{hint}')
         if found.count(name) > 1:
             raise SourceError(f'{where} has more than one column "{name}"; names must differ.')

@@ -116,7 +116,7 @@ MUTANTS = [
         "long numbers that differ in their last digits are taken for one person",
         (
             "schema/person.py",
-            "    return isinstance(value, int | np.integer | Decimal) and not isinstance(value, bool)\n",
+            "    return isinstance(value, int | np.integer | Decimal | bytes) and not isinstance(value, bool)\n",
             "    return False\n",
         ),
         f"{USED}test_identifiers_are_the_same_where_their_values_are",

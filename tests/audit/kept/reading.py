@@ -7,8 +7,53 @@ from audit.mutant import one
 VALUES = "tests/contracts/test_values.py::test_a_value_is_encoded_alone"
 LISTS, PANDAS, TEXT = f"{VALUES}[dict of lists]", f"{VALUES}[pandas]", f"{VALUES}[Arrow text of any bytes]"
 ATTACK = "tests/contracts/test_values.py::test_one_odd_record_in_front_cannot_be_told_from_the_release"
+NULLS = "tests/schema/test_schema_spellings.py::test_a_missing_code_changes_how_no_other_value_is_read"
 
 MUTANTS = [
+    one(
+        "one-missing-code-hides-the-column",
+        27,
+        "where one number means missing, every number of the batch does",
+        (
+            "schema/binned.py",
+            "        reading.faults[np.isin(numbers, self._null_digits)] = Fault.MISSING\n",
+            "        if np.isin(numbers, self._null_digits).any():\n            reading.faults[:] = Fault.MISSING\n",
+        ),
+        NULLS,
+    ),
+    one(
+        "one-spelled-code-hides-the-column",
+        27,
+        "where one text spells a number that means missing, unreadable texts count as values",
+        (
+            "schema/binned.py",
+            "            reading.faults[np.isin(numbers_in(text).numbers, self._null_digits)] = Fault.MISSING\n",
+            "            reading.faults[:] = np.isin(numbers_in(text).numbers, self._null_digits).any()\n",
+        ),
+        NULLS,
+    ),
+    one(
+        "one-missing-code-hides-the-list",
+        27,
+        "where one number of a list means missing, every unlisted number does",
+        (
+            "schema/listed.py",
+            "        return _reading(found, np.isin(numbers, self._null_numbers) & (found < 0))\n",
+            "        return _reading(found, np.isin(numbers, self._null_numbers).any() & (found < 0))\n",
+        ),
+        NULLS,
+    ),
+    one(
+        "one-stray-cuts-all",
+        27,
+        "where one text is unlisted, every text counts as its first characters",
+        (
+            "schema/listed.py",
+            "            found = np.where((found < 0) & ~missing_text(text, self.nulls), self._match(cut), found)\n",
+            "            found = self._match(cut)\n",
+        ),
+        NULLS,
+    ),
     one(
         "a-column-has-one-class",
         27,

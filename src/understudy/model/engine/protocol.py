@@ -10,7 +10,7 @@ A new engine is a package beside ``on_numpy`` and a line in ``registry``; it joi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -51,6 +51,10 @@ class Vector(Protocol):
         """Return the vector with cells below ``min`` raised to it."""
 
 
+Pair = tuple[Vector, Vector, float]
+"""What L-BFGS remembers of a step: the step s, the change y of the gradient, and 1 / (s @ y)."""
+
+
 @dataclass(frozen=True)
 class Factors:
     """Tables (axes as in ``scopes``) whose product is p(attribute | parents) up to scale; their sum, if ``logarithmic``."""
@@ -58,6 +62,26 @@ class Factors:
     scopes: tuple[Scope, ...]
     tables: tuple[NDArray[np.float64], ...]
     logarithmic: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A marginal that the counts of rows should come near to: where its attributes stand, its counts, its weight."""
+
+    positions: tuple[int, ...]
+    expected: NDArray[np.float64]
+    weight: float
+    barred: NDArray[np.bool_] | None = None
+    """The cells that no row may move into; None where it may into all."""
+
+
+class Refiner(Protocol):
+    """Changes rows so that their counts come nearer to goals."""
+
+    def __call__(
+        self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
+    ) -> bool:
+        """Change ``codes`` in place, the values of one of ``attributes`` after another; say whether memory sufficed."""
 
 
 class Calibrated(Protocol):
@@ -115,6 +139,16 @@ class Engine(Protocol):
 
     def numpy(self, vector: Vector) -> Flat:
         """Bring a vector back."""
+
+    @property
+    def refiner(self) -> Refiner | None:
+        """What refines rows; None where NumPy should (``understudy.model.refinement``)."""
+
+    def two_loop(self, gradient: Vector, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Vector:
+        """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` guesses it.
+
+        ``recursion.two_loop`` does it by operators.
+        """
 
     def folding(self, index: NDArray[np.int64], places: int) -> Folding:
         """Prepare sums by place; a place of ``index`` that is ``places`` or more stands for none."""

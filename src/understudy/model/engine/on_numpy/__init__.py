@@ -12,6 +12,7 @@ from understudy.model.engine.on_numpy.folding import NumpyFolding
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.objective import NumpyObjective
 from understudy.model.engine.protocol import Vector
+from understudy.model.engine.recursion import two_loop
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -20,6 +21,8 @@ class NumpyEngine:
     """Exact inference on NumPy arrays; its vectors are the caller's own."""
 
     name = "numpy"
+    two_loop = staticmethod(two_loop)
+    refiner = None
 
     def vector(self, values: Flat) -> Flat:
         """Return the numbers as doubles."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.model.engine.on_numpy.inference import Beliefs
+from understudy.model.engine.on_numpy.pairs import Pairs
 from understudy.model.engine.on_numpy.pieces import (
     Mask,
     Piece,
@@ -41,6 +42,9 @@ SLICE_ABOVE = 1 << 21
 
 SMALLEST_SUM = 1e-250
 """A product of scaled tables that sums to more than this has lost no term that could matter in 50 digits."""
+
+PAIRS_FROM = 64
+"""From this many pairs across cliques on, all pairs are worked out together."""
 
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
@@ -81,7 +85,9 @@ class Answers:
         masks = [mask_of([self.domain.index(a) for a in clique]) for clique in cliques]
         parts = [self._split(mask) for mask in masks]
         whole = list(dict.fromkeys(part for some in parts for part in some))
-        found = dict(zip(whole, self._all(whole), strict=True))
+        found = self._pairs(whole)
+        left = [mask for mask in whole if mask not in found]
+        found |= zip(left, self._all(left), strict=True)
         return [_product([found[part] for part in some], total) for some in parts]
 
     def _split(self, wanted: Mask) -> list[Mask]:
@@ -92,6 +98,24 @@ class Answers:
             found.append(part)
             wanted ^= part
         return found or [0]
+
+    def _pairs(self, masks: list[Mask]) -> dict[Mask, Piece]:
+        """Return the pairs across cliques among ``masks``, if they are many."""
+        wanted: dict[int, list[int]] = {}
+        for mask in masks:
+            if mask.bit_count() == 2:
+                a, b = bits_of(mask)
+                if not any(self._cliques[i] >> b & 1 for i in self._homes[a]):
+                    wanted.setdefault(a, []).append(b)
+        if sum(map(len, wanted.values())) < PAIRS_FROM:
+            return {}
+        pairs = Pairs(self._cliques, self._separators, self.sizes, self._within)
+        found: dict[Mask, Piece] = {}
+        with np.errstate(invalid="ignore"):
+            for a, others in wanted.items():
+                tables = pairs.of(a, self._homes[a])
+                found |= {1 << a | 1 << b: Piece((a, b), tables[b]) for b in others}
+        return found
 
     def _all(self, masks: list[Mask]) -> list[Piece]:
         """Return the marginals on ``masks``, each inside one part of the model, as probabilities."""
