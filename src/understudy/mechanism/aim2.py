@@ -113,7 +113,8 @@ class Fitted:
         by_noise = as_candidates(model, choices, run.workload, self.config, scale)
 
         def expected() -> NDArray[np.float64]:
-            return np.append(fitted_errors([c.estimate for c in by_noise], scale, self.config.noise), model.total)
+            estimated = run.timed(lambda: [c.estimate for c in by_noise])
+            return np.append(fitted_errors(estimated, scale, self.config.noise), model.total)
 
         found = run.note_array(f"expected errors of round {len(run.rounds) + 1}", len(choices) + 1, expected)
         errors, rows = found[:-1], float(found[-1])

@@ -11,7 +11,7 @@ MUTANTS = [
         "penalties-of-the-table",
         10,
         "aim2 judges what a measurement would err by from the table instead of the model",
-        ("mechanism/aim2.py", "fitted_errors([c.estimate for c in by_noise], ", "fitted_errors(run.door._read(choices), "),
+        ("mechanism/aim2.py", "lambda: [c.estimate for c in by_noise]", "lambda: run.door._read(choices)"),
         OUTSIDE,
     ),
     one(
