@@ -94,7 +94,7 @@ class Run:
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held = Fraction(0)
+        self._held, self._looks, self._charges_before = Fraction(0), 0, len(door.filter.charges)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
@@ -114,10 +114,8 @@ class Run:
         """How long a step of the last fit took."""
         self.unit_seconds = 0.0
         """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
-        self._looks = 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
-        self._charges_before = len(door.filter.charges)
 
     @property
     def domain(self) -> Domain:
