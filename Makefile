@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
-.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-browser \
+.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-browser \
 	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
@@ -70,6 +70,10 @@ picture: $(VENV)/.installed  ## make the README's picture of a report again (nee
 test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it beside)
 	$(BIN)/pip install --quiet --group oracle
 	$(BIN)/python -m pytest -m oracle
+
+test-torch: $(VENV)/.test  ## the engine on PyTorch, on the processor (installs PyTorch: 200 MB, with CUDA gigabytes)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[gpu]"
+	$(BIN)/python -m pytest tests/contracts/test_engines.py tests/model/test_devices.py
 
 test-browser: $(VENV)/.test  ## look at the pages in a real browser (needs Chromium)
 	$(BIN)/pip install --quiet --group browser
