@@ -32,6 +32,7 @@ from understudy.release.making import DEFAULT_DELTA
 from understudy.request import Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
+from understudy.source.persons import memory_for
 from understudy.synthesize import synthesize
 
 MOST_REHEARSED = 200_000
@@ -132,6 +133,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     sigma = sigma_for(first_budget((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
     tree = typical_tree(schema.domain, rows, single, config.max_size)
+    base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),
@@ -144,8 +146,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         sigma_single=single,
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
-        memory=PROCESS + peak_memory(queries, counted, config.max_size, rows),
-        typical_memory=PROCESS + peak_memory(queries, counted, tree, rows),
+        memory=base + peak_memory(queries, counted, config.max_size, rows),
+        typical_memory=base + peak_memory(queries, counted, tree, rows),
         seconds=seconds(queries, rows, single, tree, most_rounds),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
