@@ -252,8 +252,9 @@ Fifteen attributes of 16 values. Exponent between the last two: {exponents["rows
 ## As columns are added: each step of a run
 
 A made-up table of {COLUMN_ROWS:,} rows, 2 to 20 values a column, ε = 1, one round; all triples, {comb(COLUMNS[-1], 3):,} of
-{COLUMNS[-1]} columns. CPU seconds, on {results.get("columns_when", results["when"])}. What a step looks at is limited by public
-numbers: the marginals that a table is refined towards, those that a release lists a bound for, those that an evaluation compares. Exponents between the last two:
+{COLUMNS[-1]} columns. CPU seconds, on {results.get("columns_when", results["when"])}. What a step
+looks at is limited by public numbers: the marginals that a table is refined towards, those that a release lists a bound for,
+those that an evaluation compares. Exponents between the last two:
 {", ".join(f"{name} {value:.2f}" for name, value in results["column_exponents"].items())}.
 
 {table(results["columns"], columns)}

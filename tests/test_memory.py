@@ -19,6 +19,7 @@ from understudy.cli import main
 from understudy.errors import CapacityError, Spent
 from understudy.ledger import Ledger
 from understudy.mechanism import mechanism, memory
+from understudy.mechanism.candidates import allowed, held_at_once
 from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.planning import stand_in
@@ -199,3 +200,19 @@ def test_a_plan_says_when_a_run_would_be_refused(tmp_path: Path, monkeypatch: py
     assert re.search("That is more than the .* MB that there are: refused", CliRunner().invoke(main, asked).output)
     monkeypatch.undo()
     assert "refused" in CliRunner().invoke(main, [*asked, "--memory", "100MB"]).output
+
+
+@pytest.mark.promise(35)
+def test_candidates_whose_estimates_would_take_too_much_are_left_out() -> None:
+    """The largest first, by sizes that are public; one always stays."""
+    domain = Schema.from_domain({"a": 10, "b": 20, "c": 30}).domain
+    everything = [("a", "b", "c"), ("c",), ("a", "b"), ("a",), ("b", "c")]
+    assert held_at_once(domain, everything, 10_000) == everything
+    assert held_at_once(domain, everything, 6_840) == everything
+    assert held_at_once(domain, everything, 6_839) == everything[1:]
+    assert held_at_once(domain, everything, 240) == [("c",), ("a", "b"), ("a",)]
+    assert held_at_once(domain, everything, 5) == [("a",)]
+    wide = Schema.from_domain({f"c{i}": 1001 for i in range(48)}).domain
+    some = allowed(wide, [], list(Workload.all_kway(wide, 2).closure), 2**40)
+    assert sum(map(wide.cells, some)) <= memory.COMPARED
+    assert len(some) == 48 + (memory.COMPARED - 48 * 1001) // 1001**2

@@ -11,6 +11,7 @@ from understudy.domain import Domain
 from understudy.model import Model
 from understudy.model.engine.on_numpy import answers
 from understudy.model.engine.on_numpy.answers import Answers
+from understudy.model.engine.on_numpy.pieces import Piece
 
 
 def chained() -> Model:
@@ -36,7 +37,7 @@ def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None
     most: list[int] = []
     keep = Answers._forget_some
 
-    def watched(self: Answers, coming: answers.Piece) -> None:
+    def watched(self: Answers, coming: Piece) -> None:
         keep(self, coming)
         kept = [*self._inside.values(), *self._messages.values()]
         most.append(sum(piece.table.size for piece in kept) + coming.table.size)

@@ -147,6 +147,13 @@ MUTANTS: list[Mutant] = [
         f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(
+        "candidates-of-any-size-at-once",
+        35,
+        "The estimates of all candidates are held at once, whatever they take",
+        ("mechanism/candidates.py", "        return held_at_once(domain, found)\n", "        return found\n"),
+        f"{MEMORY}test_candidates_whose_estimates_would_take_too_much_are_left_out",
+    ),
+    one(
         "rows-by-what-is-free",
         14,
         "As many synthetic rows as fit into what is free, which depends on the table",
