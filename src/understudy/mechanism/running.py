@@ -232,6 +232,7 @@ class Run:
         """Choose a candidate through the door."""
         began, before = self._clock(), self._ahead
         found = self.door.ask(Choice(candidates, epsilon))
+        self.selections.append(found)
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
