@@ -29,7 +29,8 @@ CONTENTS = {
     "How to": ["howto/data-owner", "howto/data-scientist", "howto/researcher", "howto/data-engineer"],
     "Reference": ["api", "schema", "ledger", "stability", "changelog"],
     "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds"],
-    "Results": ["accuracy", "results", "scaling"],
+    "Mechanisms": ["aim2"],
+    "Results": ["accuracy", "results", "scaling", "gpu"],
     "Contributing": ["contributing", "architecture"],
 }
 """The parts of the site, and their pages in order."""

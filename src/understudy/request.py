@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.quantities import parse_size, parse_time
@@ -71,6 +72,8 @@ class Request:
     """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
+    engine: EngineFor = on_cpu
+    """What fits models; not among the facts, since a run may go on elsewhere."""
 
     @classmethod
     def of(
@@ -95,6 +98,10 @@ class Request:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
         return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
+
+    def on(self, device: str) -> Request:
+        """Return the same run with its models on ``device``: auto, cpu or cuda, which is refused where there is none."""
+        return replace(self, engine=engine_on(device))
 
     @property
     def private(self) -> bool:

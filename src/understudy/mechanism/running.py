@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import monotonic
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from understudy.mechanism.events import (
 from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
-from understudy.model import CLOSER, Fit, Model, Observation, fit
+from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
     Choice,
@@ -54,6 +54,7 @@ from understudy.privacy import (
 from understudy.privacy.noise import NoiseKind
 from understudy.workload import Workload
 
+Result = TypeVar("Result")
 Prepared = Callable[[Sequence[Observation]], Sequence[Observation]]
 """What a fit is made to, out of the answers as they are."""
 
@@ -76,6 +77,13 @@ LATEST = 4
 class Run:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
+    size = 0
+    """Bytes of the junction tree of the last fit."""
+    step_seconds = 0.0
+    """How long a step of the last fit took."""
+    unit_seconds = 0.0
+    """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
+
     def __init__(
         self,
         name: str,
@@ -86,6 +94,7 @@ class Run:
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
+        engine: EngineFor = on_cpu,
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
@@ -93,29 +102,23 @@ class Run:
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held = Fraction(0)
+        self._held, self._ahead = Fraction(0), 0.0
+        self._looks, self._charges_before = 0, len(door.filter.charges)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
         self.fit: Fit | None = None
-        self.size = 0
-        """Bytes of the junction tree of the last fit."""
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
-        self._estimator: Estimator = estimator or fit
-        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
+        self._engine, self._takes_engine = engine, estimator is None
+        self._estimator: Callable[..., Fit] = estimator or fit
+        self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
-        self.step_seconds = 0.0
-        """How long a step of the last fit took."""
-        self.unit_seconds = 0.0
-        """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
-        self._looks = 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
-        self._charges_before = len(door.filter.charges)
 
     @property
     def domain(self) -> Domain:
@@ -227,11 +230,19 @@ class Run:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
-        began = self._clock()
+        began, before = self._clock(), self._ahead
         found = self.door.ask(Choice(candidates, epsilon))
-        self.unit_seconds = (self._clock() - began) / units(len(candidates), self._cells(c.clique for c in candidates))
+        seconds, self._ahead = self._clock() - began + before, 0.0
+        self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
+
+    def timed(self, work: Callable[[], Result]) -> Result:
+        """Do some of the work of the next choice ahead of it: its time counts with the choice."""
+        began = self._clock()
+        done = work()
+        self._ahead += self._clock() - began
+        return done
 
     def _cells(self, cliques: Iterable[Clique]) -> int:
         return sum(self.domain.cells(clique) for clique in cliques)
@@ -251,8 +262,9 @@ class Run:
         """Fit a model to everything measured so far, starting from the last one."""
         return self._fit(round_index, self._estimator)
 
-    def _fit(self, round_index: int, estimator: Estimator, prepared: Prepared = list) -> Model:
+    def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
+        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
@@ -264,7 +276,8 @@ class Run:
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start),
+            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start, **on),
+            engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
         seconds = self._clock() - began
