@@ -168,6 +168,15 @@ def test_even_numbers_have_round_bins() -> None:
     assert column_of(hours).ordinary_labels()[-2:] == ("95 to 98", "99")
 
 
+def test_a_value_that_many_have_has_a_bin_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    hours = [40] * 2000 + [20] * 300 + [int(i) for i in rng.integers(1, 98, 2000)]
+    labels = column_of(hours).ordinary_labels()
+    assert {"20", "40"} <= set(labels)
+    assert "21 to 24" in labels
+    assert column_of([int(i) for i in rng.integers(1, 98, 4000)]).ordinary_labels()[0] == "0 to 4"
+
+
 def test_decimals_and_steps_are_kept(tmp_path: Path) -> None:
     path = file_of(
         tmp_path,
