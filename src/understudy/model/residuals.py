@@ -166,8 +166,18 @@ def _beside(indices: Sequence[Index], starts: Index, end: int) -> Index:
 
 
 def _maximal(cliques: Sequence[Clique]) -> tuple[Clique, ...]:
-    sets = [frozenset(clique) for clique in cliques]
-    return tuple(sorted(c for c, own in zip(cliques, sets, strict=True) if not any(own < other for other in sets)))
+    """Return the cliques that lie inside no other; each is compared with those that share its rarest attribute."""
+    holders: dict[str, list[frozenset[str]]] = {}
+    for clique in cliques:
+        for a in clique:
+            holders.setdefault(a, []).append(frozenset(clique))
+
+    def inside(clique: Clique) -> bool:
+        own = frozenset(clique)
+        others = min((holders[a] for a in clique), key=len) if clique else [frozenset(c) for c in cliques]
+        return any(own < other for other in others)
+
+    return tuple(sorted(clique for clique in cliques if not inside(clique)))
 
 
 @lru_cache(maxsize=4096)
