@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
 .PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-browser \
-	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-downstream \
+	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
 
@@ -87,6 +87,9 @@ bench-reading: $(VENV)/.installed  ## read CSV files beside DuckDB
 
 bench-engine: $(VENV)/.installed  ## fit, query and generate beside mbi 2.0
 	$(BIN)/python benchmarks/engine.py
+
+bench-fits: $(VENV)/.installed  ## the fits of recorded runs: steps and seconds, beside those of another checkout (OLD=folder)
+	$(BIN)/python benchmarks/fits.py $(if $(OLD),--old $(OLD))
 
 bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
 	$(BIN)/python benchmarks/scaling.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -133,16 +132,25 @@ def synthesize_request(memory: str | None) -> Request:
     return Request.of(schema(), Budget.of(rho=1), "all-2way", memory=memory)
 
 
-def test_no_more_rows_are_drawn_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless they are asked for; each then stands for more than one."""
-    module = importlib.import_module("understudy.synthesize")
-    monkeypatch.setattr(module, "rows_within", lambda columns, memory: 10 * columns)
+@pytest.mark.promise(14)
+def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless they are asked for; each then stands for more than one. What is free may depend on the table."""
+    monkeypatch.setattr(memory, "VALUE_BYTES", 2**15)
+    monkeypatch.setattr(memory, "resident", lambda: memory.PROCESS)
     settings = {"epsilon": 50, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
-    made = understudy.synthesize(table(400), schema(), **settings)  # type: ignore[arg-type]
-    assert made.manifest.table.rows == 90
-    assert made.weight == pytest.approx(400 / 90, rel=0.05)
-    assert understudy.synthesize(table(400), schema(), rows=120, **settings).manifest.table.rows == 120  # type: ignore[arg-type]
-    assert memory.rows_within(10, memory.resident() + 1000 * memory.VALUE_BYTES * 10) == pytest.approx(1000, abs=300)
+    limit = memory.PROCESS + memory.FIXED + 90 * 9 * 2**15
+    made = understudy.synthesize(table(400), schema(), memory=2 * limit, **settings)  # type: ignore[arg-type]
+    assert memory.rows_within(9, limit) == 90
+    assert made.manifest.table.rows == pytest.approx(400, abs=30)
+    monkeypatch.setattr(memory, "peak_memory", lambda *_: 0)
+    monkeypatch.setattr("understudy.request.peak_memory", lambda *_: 0)
+    few = understudy.synthesize(table(400), schema(), memory=limit, **settings)  # type: ignore[arg-type]
+    assert few.manifest.table.rows == 90
+    assert few.weight == pytest.approx(400 / 90, rel=0.05)
+    more = understudy.synthesize(table(400), schema(), memory=limit, rows=120, **settings)  # type: ignore[arg-type]
+    assert more.manifest.table.rows == 120
+    monkeypatch.setattr(memory, "_left", lambda: iter([MEGABYTE]))
+    assert memory.rows_within(9, None) is None
 
 
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

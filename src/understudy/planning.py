@@ -109,7 +109,7 @@ def plan(
     max_size: str | int = "80MB",
     memory: str | int | None = None,
     rehearse: bool | None = None,
-    time_limit: str | float | None = "10s",
+    time_limit: str | float | None = "20s",
     progress: Choice = False,
 ) -> Plan:
     """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone.
@@ -119,7 +119,7 @@ def plan(
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
     budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
-    asked = Request.of(schema, budget, workload, options=options, unit=unit, memory=memory)
+    asked = Request.of(schema, budget, workload, options=options, unit=unit, rows=rows, memory=memory)
     found = _arithmetic(asked, rows)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
     return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found

@@ -21,6 +21,7 @@ from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
 from understudy.quantities import parse_size, parse_time
@@ -71,6 +72,8 @@ class Request:
     """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
+    engine: EngineFor = on_cpu
+    """What fits models; not among the facts, since a run may go on elsewhere."""
 
     @classmethod
     def of(
@@ -86,6 +89,7 @@ class Request:
         memory: str | int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
+        device: str = "auto",
     ) -> Request:
         """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
         declared, taken = schema_of(schema), options_of({}) if options is None else options
@@ -94,7 +98,8 @@ class Request:
         if room is not None:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
+        protected, engine = unit_of(unit, declared), engine_on(device)
+        return cls(declared, budget, queries, name, protected, how, taken, wanted, room, sure, _seed(seed), engine)
 
     @property
     def private(self) -> bool:

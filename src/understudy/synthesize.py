@@ -19,6 +19,7 @@ from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
 from understudy.mechanism import Outcome
 from understudy.mechanism.memory import require_memory, rows_within
+from understudy.model import Device
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
@@ -53,6 +54,7 @@ def synthesize(
     max_size: str | int = "80MB",
     time_limit: str | float | None = None,
     memory: str | int | None = None,
+    device: Device = "auto",
     confidence: float = 0.95,
     out: str | Path | Output | None = None,
     ledger: str | Path | Ledger | None = None,
@@ -82,6 +84,9 @@ def synthesize(
     ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
     is refused before it spends anything; where it is given, the model grows no larger than fits.
 
+    ``device`` is where models are fitted: "cpu", "cuda" (a GPU, through PyTorch), or "auto", a GPU for large models where
+    there is one.
+
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
@@ -97,6 +102,7 @@ def synthesize(
             memory=memory,
             confidence=confidence,
             seed=seed,
+            device=device,
         )
         target = output_of(out)
         place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
@@ -121,7 +127,7 @@ def _run(
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door
     with shown(progress, limit=asked.options.get("time_limit")) as tell:
-        outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell)
+        outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine)
         del door  # with the table and its counts
         release = _made(run, outcome, asked, place, convert)
     if target is not None:

@@ -33,7 +33,7 @@ from understudy.model.network import Network
 from understudy.model.observation import Layout
 
 from . import dense
-from .engines import UNDER_CONTRACT
+from .engines import UNDER_CONTRACT, made
 
 BELOW_DOUBLES = 1e-250
 """Probabilities so small that the products they come from may underflow."""
@@ -46,7 +46,7 @@ EVERYTHING = subsets(DOMAIN, 5)
 
 @pytest.fixture(params=UNDER_CONTRACT)
 def under_test(request: pytest.FixtureRequest) -> Engine:
-    return UNDER_CONTRACT[request.param]()
+    return made(request.param)
 
 
 def on(model: Model, under_test: Engine) -> Model:
@@ -70,11 +70,12 @@ def observed(seed: int = 0) -> list[Observation]:
 @pytest.mark.parametrize("name", UNDER_CONTRACT)
 def test_every_marginal_and_log_z_of_random_models_with_zeros(name: str) -> None:
     """Random trees, parts, nested cliques, zeros, and potentials up to 1000, which need logarithms."""
+    engine = made(name)
 
     @settings(deadline=None, max_examples=60)
     @given(models())
     def holds(drawn: Model) -> None:
-        model, truth = on(drawn, UNDER_CONTRACT[name]()), BruteForce(drawn)
+        model, truth = on(drawn, engine), BruteForce(drawn)
         assert np.isclose(model.log_z, truth.log_z, rtol=1e-9, atol=1e-9)
         for clique, got in zip(subsets(drawn.domain), model.marginals(subsets(drawn.domain)), strict=True):
             np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=drawn.total * BELOW_DOUBLES)
@@ -116,15 +117,6 @@ def test_answers_are_the_gradient_of_log_z(under_test: Engine, zeros: tuple[Zero
     step = 1e-5 * np.eye(at.size)
     slopes = [(log_z(at + one) - log_z(at - one)) / 2e-5 for one in step]
     np.testing.assert_allclose(under_test.numpy(answers), slopes, rtol=1e-6, atol=1e-8)
-
-
-def test_foldings_are_sums_by_place_and_their_transpose(under_test: Engine) -> None:
-    """Cells 0 and 2 go to place 1; cell 1 to both places; the other entries, to none."""
-    folding = under_test.folding(np.array([[1, 0, 1, 2], [2, 1, 7, 2]]), 2)
-    folded = folding.fold(under_test.vector(np.array([1.0, 10.0, 100.0, 1000.0])))
-    np.testing.assert_array_equal(under_test.numpy(folded), [10.0, 111.0])
-    unfolded = folding.unfold(under_test.vector(np.array([2.0, 5.0])))
-    np.testing.assert_array_equal(under_test.numpy(unfolded), [5.0, 7.0, 5.0, 0.0])
 
 
 def test_a_later_step_changes_nothing_that_was_handed_out(under_test: Engine) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -11,6 +11,7 @@ from understudy.cli.ending import BEGUN, after_release
 from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table, table_of, warn
 from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
+from understudy.model import Device
 from understudy.release import Release
 from understudy.request import Output
 from understudy.synthesize import synthesize as run
@@ -37,6 +38,13 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @budget
 @click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: by noisy counts, at most 10 million]")
 @click.option("--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m.")
+@click.option(
+    "--device",
+    type=click.Choice(get_args(Device)),
+    default="auto",
+    show_default=True,
+    help="Where models are fitted; auto: on a GPU if they are large and there is one.",
+)
 @click.option(
     "--mechanism",
     type=click.Choice([name for name, kind in MECHANISMS.items() if kind.modelled]),

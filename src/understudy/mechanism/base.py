@@ -14,6 +14,7 @@ from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome
 from understudy.mechanism.running import Run
+from understudy.model import EngineFor, on_cpu
 from understudy.privacy import Door
 from understudy.workload import Workload
 
@@ -36,7 +37,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
 
     @abstractmethod
     def execute(self, run: Run) -> Outcome:
@@ -51,7 +52,19 @@ class Mechanism(ABC):
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
+        engine: EngineFor = on_cpu,
     ) -> Outcome:
         """Run on the table behind ``door``, spending all that is left of its budget."""
         kept = self.config.enforced(zeros)
-        return self.execute(Run(self.name, door, workload, zeros=kept, on_event=on_event, estimator=estimator, clock=clock))
+        return self.execute(
+            Run(
+                self.name,
+                door,
+                workload,
+                zeros=kept,
+                on_event=on_event,
+                estimator=estimator,
+                clock=clock,
+                engine=engine,
+            )
+        )

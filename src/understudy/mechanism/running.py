@@ -35,7 +35,7 @@ from understudy.mechanism.events import (
 from understudy.mechanism.outcome import Estimator, Outcome, Round
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
-from understudy.model import CLOSER, Fit, Model, Observation, fit
+from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
     Choice,
@@ -86,6 +86,7 @@ class Run:
         on_event: OnEvent | None = None,
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
+        engine: EngineFor = on_cpu,
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
@@ -104,8 +105,9 @@ class Run:
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
-        self._estimator: Estimator = estimator or fit
-        self._refiner: Estimator = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
+        self._engine, self._takes_engine = engine, estimator is None
+        self._estimator: Callable[..., Fit] = estimator or fit
+        self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
         self.step_seconds = 0.0
@@ -251,8 +253,9 @@ class Run:
         """Fit a model to everything measured so far, starting from the last one."""
         return self._fit(round_index, self._estimator)
 
-    def _fit(self, round_index: int, estimator: Estimator, prepared: Prepared = list) -> Model:
+    def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
+        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
@@ -264,7 +267,8 @@ class Run:
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start),
+            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start, **on),
+            engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
         seconds = self._clock() - began

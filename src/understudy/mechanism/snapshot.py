@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, UserError
-from understudy.model import Fit, Model
+from understudy.model import EngineFor, Fit, Model, on_cpu
 from understudy.privacy import Journal
 
 ENDING = ("iterations", "loss", "residual", "reason", "seconds")
@@ -36,8 +36,16 @@ def parameters_of(name: str) -> str:
     return f"{name}: its parameters"
 
 
-def remembered(journal: Journal, name: str, domain: Domain, zeros: Sequence[Zeros], make: Callable[[], Fit]) -> Fitted:
-    """Return the fit that the journal has under ``name``, or make it and have it kept."""
+def remembered(
+    journal: Journal,
+    name: str,
+    domain: Domain,
+    zeros: Sequence[Zeros],
+    make: Callable[[], Fit],
+    *,
+    engine: EngineFor = on_cpu,
+) -> Fitted:
+    """Return the fit that the journal has under ``name`` (its model on ``engine``), or make it and have it kept."""
     if not journal.keeps:
         fit = make()
         return Fitted(fit, fit.model.size)
@@ -51,7 +59,7 @@ def remembered(journal: Journal, name: str, domain: Domain, zeros: Sequence[Zero
     numbers = journal.note(parameters_of(name), lambda: packed(made[0].model), large=True)
     if made:
         return Fitted(made[0], made[0].model.size)
-    return _read(ended, numbers, domain, tuple(zeros))
+    return _read(ended, numbers, domain, tuple(zeros), engine)
 
 
 def packed(model: Model) -> bytes:
@@ -82,12 +90,13 @@ def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
     return Model(domain, tables, total, zeros)
 
 
-def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[Zeros, ...]) -> Fitted:
+def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[Zeros, ...], engine: EngineFor) -> Fitted:
     model = Model(domain, _Discarded(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
     try:
         how: dict[str, Any] = json.loads(ended or b"")
         iterations, size = int(how["iterations"]), int(how["size"])
         loss, residual, seconds = (float(how[k]) for k in ("loss", "residual", "seconds"))
+        model = replace(model, engine=engine(size))
         return Fitted(Fit(model, iterations, loss, residual, str(how["reason"]), seconds), size)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _damaged() from None

@@ -2,7 +2,7 @@
 
 from understudy.domain import Zeros
 from understudy.model.distance import Distance, rounding_distance
-from understudy.model.engine import ENGINES, NUMPY, Engine, make_engine
+from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
@@ -16,9 +16,11 @@ __all__ = [
     "CLOSER",
     "ENGINES",
     "NUMPY",
+    "Device",
     "Distance",
     "Dual",
     "Engine",
+    "EngineFor",
     "Fit",
     "JunctionTree",
     "MatrixQuery",
@@ -29,10 +31,12 @@ __all__ = [
     "Solver",
     "Zeros",
     "candidates_within",
+    "engine_on",
     "fit",
     "junction_tree",
     "load_model",
     "make_engine",
+    "on_cpu",
     "rounding_distance",
     "save_model",
     "shrunk",

@@ -84,8 +84,7 @@ def refine(
     rows, domain, sizes = len(codes), model.domain, model.domain.sizes
     chosen = _affordable(domain, near) if rows and model.total > 0 else []
     top = max((near[clique] for clique in chosen), default=1.0)
-    if refiner and chosen:
-        refiner(codes, _goals(model, chosen, near, rows), _attributes(sizes, chosen, domain, rng), rng)
+    if refiner and chosen and refiner(codes, _goals(model, chosen, near, rows), _attributes(domain, chosen, rng), rng):
         return
     tables = [
         _Table.of(_positions(domain, clique), expected * (rows / model.total), near[clique] / top, codes)
@@ -110,11 +109,9 @@ def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], ro
     return goals
 
 
-def _attributes(
-    sizes: Sequence[int], chosen: list[Clique], domain: Domain, rng: np.random.Generator
-) -> list[int]:
+def _attributes(domain: Domain, chosen: list[Clique], rng: np.random.Generator) -> list[int]:
     """Return the attributes that may be offered other values, in random order."""
-    named = {p for clique in chosen for p in _positions(domain, clique) if sizes[p] > 1}
+    named = {p for clique in chosen for p in _positions(domain, clique) if domain.sizes[p] > 1}
     return [int(a) for a in rng.permutation(sorted(named))]
 
 

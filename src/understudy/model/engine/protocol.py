@@ -80,8 +80,8 @@ class Refiner(Protocol):
 
     def __call__(
         self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
-    ) -> None:
-        """Change ``codes`` in place, the values of one of ``attributes`` after another."""
+    ) -> bool:
+        """Change ``codes`` in place, the values of one of ``attributes`` after another; say whether memory sufficed."""
 
 
 class Calibrated(Protocol):
@@ -145,7 +145,7 @@ class Engine(Protocol):
         """What refines rows; None where NumPy should (``understudy.model.refinement``)."""
 
     def two_loop(self, gradient: Vector, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Vector:
-        """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before.
+        """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` guesses it.
 
         ``recursion.two_loop`` does it by operators.
         """

@@ -1,4 +1,4 @@
-"""The two-loop recursion of L-BFGS by the operators of vectors: what an engine does that has no faster way. Public numbers only."""
+"""The two-loop recursion of L-BFGS by operators: what an engine does that has no faster way. Public numbers only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from understudy.model.engine.protocol import Pair, Vector
 
 
 def two_loop(gradient: Vector, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Vector:
-    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before.
+    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` guesses it.
 
     No number is turned into a ``float`` on the way, so that a device need not be waited for.
     """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.model.engine.on_torch.curvature import two_loop
 from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.refining import refine
-from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective
+from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective, TooLarge, tried
 from understudy.model.engine.protocol import Engine, Goal, Vector
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
@@ -46,9 +46,14 @@ class TorchEngine:
 
     def refiner(
         self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
-    ) -> None:
-        """Change ``codes`` in place, the values of one of ``attributes`` after another."""
-        refine(codes, goals, attributes, self._device, int(rng.integers(1 << 62)))
+    ) -> bool:
+        """Change ``codes`` in place, the values of one of ``attributes`` after another; say whether memory sufficed."""
+        seed = int(rng.integers(1 << 62))
+        try:
+            tried(lambda: refine(codes, goals, attributes, self._device, seed))
+        except TooLarge:
+            return False
+        return True
 
     def objective(self, layout: Layout) -> SparingObjective:
         """Prepare a fit to the observations of ``layout``."""

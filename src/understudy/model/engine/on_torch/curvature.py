@@ -1,4 +1,4 @@
-"""The two-loop recursion of L-BFGS in a few launches: each loop runs on inner products, all made at once. Public numbers only."""
+"""The two-loop recursion of L-BFGS in a few launches: each loop runs on inner products. Public numbers only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from understudy.model.engine.protocol import Pair, Vector
 
 
 def two_loop(gradient: Table, memory: Sequence[Pair], first: Callable[[Vector], Vector]) -> Table:
-    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` is the guess before."""
+    """Return the inverse curvature that ``memory`` (oldest first) tells, times ``gradient``; ``first`` guesses it."""
     if not memory:
         return first(gradient)
     steps, changes, rhos = zip(*memory, strict=True)

@@ -1,7 +1,7 @@
 """Exact inference on a device: from log-potentials to the tables inside and outside of each node. Public numbers only.
 
 Probabilities are tried first, each table centred so that products grow as far as they shrink; every number that was made is
-looked at afterwards. Where one left the range, logarithms do it. A cell that a structural zero forbids is exactly 0 either way.
+looked at afterwards. Where one left the range, logarithms do it. A forbidden cell is exactly 0 either way.
 """
 
 from __future__ import annotations

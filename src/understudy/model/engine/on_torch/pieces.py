@@ -1,4 +1,4 @@
-"""Tables on a device with the attributes of their axes, multiplied and summed as an answer needs them. Public numbers only."""
+"""Tables on a device with the attributes of their axes, multiplied and summed as answers need it. Public numbers only."""
 
 from __future__ import annotations
 

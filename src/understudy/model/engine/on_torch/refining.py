@@ -1,4 +1,4 @@
-"""Refinement of rows on a device: the algorithm of ``understudy.model.refinement``, with larger batches. Public numbers only.
+"""Refinement of rows on a device: the algorithm of ``understudy.model.refinement`` in larger batches. Public numbers only.
 
 For the attribute that is offered new values, every table that holds it is laid out with that attribute last, one below
 another: a row is in one line of each table. Nothing is looked at on the way, so that the device is never waited for.
@@ -116,7 +116,7 @@ class _Pass:
         return self._offer(batch)
 
     def _offer(self, batch: _Batch) -> Table:
-        """Offer these rows their best value, let a share of those that would gain by it move, and return all their values."""
+        """Offer these rows their best value, let a share of those that would gain move, and return all their values."""
         slope, step, lines, now = self.slope.view(-1), self.step.view(-1), batch.lines, batch.now
         cost = torch.nn.functional.embedding_bag(lines, self.slope, mode="sum")
         here = lines * self.size + now[:, None]

@@ -5,9 +5,11 @@ Each writes into memory that it is given, and none looks at a number: a device i
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
 
-Table = torch.Tensor
+Table: TypeAlias = torch.Tensor
 
 
 class Linear:

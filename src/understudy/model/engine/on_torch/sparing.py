@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -28,14 +29,16 @@ from understudy.model.observation import Layout
 
 T = TypeVar("T")
 
-TOO_LARGE = "The model does not fit in the memory of the GPU: the processor goes on with it, and takes longer. Nothing is lost."
+TOO_LARGE = (
+    "The model does not fit in the memory of the GPU: the processor goes on with it, and takes longer. Nothing is lost."
+)
 
 
-class _TooLarge(Exception):
+class TooLarge(Exception):
     """The device ran out of memory; it was said."""
 
 
-def _tried(work: Callable[[], T]) -> T:
+def tried(work: Callable[[], T]) -> T:
     """Do some work on the device, unless its memory is too small for that."""
     try:
         return work()
@@ -43,7 +46,7 @@ def _tried(work: Callable[[], T]) -> T:
         pass
     torch.cuda.empty_cache()
     warnings.warn(TOO_LARGE, stacklevel=4)
-    raise _TooLarge
+    raise TooLarge
 
 
 class SparingObjective:
@@ -58,8 +61,8 @@ class SparingObjective:
         """Return the answers to all observations, of a table of mass 1, and log Z."""
         if self._there is None:
             try:
-                return _tried(lambda: self._on_device().evaluate(parameters))
-            except _TooLarge:
+                return tried(lambda: self._on_device().evaluate(parameters))
+            except TooLarge:
                 self._give_up()
         assert self._there is not None
         answers, log_z = self._there.evaluate(self._instead.vector(parameters.cpu().numpy()))
@@ -103,8 +106,8 @@ class SparingCalibrated:
             return TorchCalibrated(network, infer(program, torch.from_numpy(potentials[program.order]).to(device)))
 
         try:
-            return cls(network, potentials, instead, _tried(work))
-        except _TooLarge:
+            return cls(network, potentials, instead, tried(work))
+        except TooLarge:
             return cls(network, potentials, instead, None)
 
     @property
@@ -121,12 +124,11 @@ class SparingCalibrated:
         return self._wherever(lambda calibrated: calibrated.factors(family))
 
     def _wherever(self, ask: Callable[[Calibrated], T]) -> T:
-        here = self._here
-        if here is not None:
+        if self._here is not None:
             try:
-                return _tried(lambda: ask(here))
-            except _TooLarge:
-                self._here = here = None
+                return tried(partial(ask, self._here))
+            except TooLarge:
+                self._here = None
         if self._there is None:
             self._there = self._instead.calibrate(self._network, self._potentials)
         return ask(self._there)
