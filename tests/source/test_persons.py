@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, parse_schema
-from understudy.schema.cells import Objects
+from understudy.schema.cells import Categories, Objects
 from understudy.schema.person import Identities, Person
 from understudy.source import StreamedSource, open_source, tables
 from understudy.source.codes import Codes
@@ -85,6 +85,7 @@ def test_identifiers_are_the_same_where_their_values_are() -> None:
         pa.chunked_array([pa.array(["5", "?"]), pa.array(["7"])]),
         pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3]), pa.array([5, None, 7])),
         Objects([5, float("nan"), "7"]),
+        Categories(Objects(["5", 7]), np.array([0, -1, 1])),
     ],
     ids=lambda values: str(getattr(values, "type", "objects")),
 )
