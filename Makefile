@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
 .PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-browser \
 	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-downstream \
-	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
+	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-seeded results clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -115,6 +115,9 @@ bench-peers: $(VENV)/.bench  ## the same cells for every peer, ours beside; at m
 
 bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: what got slower
 	$(BIN)/python benchmarks/micro.py
+
+bench-gpu: $(VENV)/.installed  ## AIM with its models on a GPU beside the processor (needs a GPU and PyTorch)
+	$(BIN)/python benchmarks/gpu.py
 
 bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? 25 minutes; QUICK=1: titanic, a minute
 	$(BIN)/python benchmarks/seeded.py $(if $(QUICK),--quick)
