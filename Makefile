@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
 .PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-browser \
-	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-downstream \
+	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-seeded results clean
 .DEFAULT_GOAL := help
 
@@ -92,11 +92,17 @@ bench-reading: $(VENV)/.installed  ## read CSV files beside DuckDB
 bench-engine: $(VENV)/.installed  ## fit, query and generate beside mbi 2.0
 	$(BIN)/python benchmarks/engine.py
 
+bench-fits: $(VENV)/.installed  ## the fits of recorded runs: steps and seconds, beside those of another checkout (OLD=folder)
+	$(BIN)/python benchmarks/fits.py $(if $(OLD),--old $(OLD))
+
 bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
 	$(BIN)/python benchmarks/scaling.py
 
 bench-aim: $(VENV)/.installed  ## AIM on real tables: accuracy, time, bounds (resumable)
 	$(BIN)/python benchmarks/aim.py
+
+bench-aim2: $(VENV)/.installed  ## aim2 beside aim, the same seeds (resumable; an hour)
+	$(BIN)/python benchmarks/aim2.py --tables titanic adult salary --epsilons 0.1 1 --seeds 9001 9002 9003
 
 bench-downstream: $(VENV)/.bench  ## train on synthetic, test on real
 	$(BIN)/python benchmarks/downstream.py

@@ -187,6 +187,23 @@ def test_a_resumed_run_fits_and_scores_only_what_is_new(
     assert all(r.size > 0 for r in outcome.rounds)
 
 
+@pytest.mark.parametrize("answers", [4, 7, 10])
+def test_a_resumed_run_of_aim2_judges_only_what_is_new(
+    tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its penalties, and what it shrinks towards, are on record: the models of earlier rounds may be gone."""
+    ledger = fresh(tmp_path)
+    with pytest.raises(Stop):
+        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), name="aim2", rounds=24)
+    chosen = sum(item.purpose.startswith("select") for item in ledger.state().runs[0].items)
+    asked, real = [], Model.marginals
+    monkeypatch.setattr(Model, "marginals", lambda self, cliques, **how: (asked.append(how), real(self, cliques, **how))[1])
+    outcome = play(ledger.resume("people", FACTS), name="aim2", rounds=24)
+    assert len(outcome.rounds) > chosen
+    # Twice in a round that was not chosen for yet, once in the one that was cut short.
+    assert sum(how == {"precision": "single"} for how in asked) == 2 * (len(outcome.rounds) - chosen) + 1
+
+
 def test_time_that_was_used_counts_when_a_run_goes_on(tmp_path: Path) -> None:
     """With a time limit, looks at the clock are on record; after a resume the clock goes on from the last of them."""
     from understudy.mechanism import mechanism

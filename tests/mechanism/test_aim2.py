@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.mechanism import Outcome, mechanism
-from understudy.mechanism.penalty import fitted_errors, penalties
+from understudy.mechanism.aim2 import LEAST_LEFT
+from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
 from understudy.model import Fit, fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
@@ -22,6 +24,7 @@ from .conftest import SMALL, MakeDoor, correlated
 TWO_WAY = Workload.all_kway(SMALL, 2)
 LARGE = Domain.of({"a": 12, "b": 10, "c": 8, "d": 3})
 PAIRS = Workload.all_kway(LARGE, 2)
+TRIPLES = Workload.all_kway(LARGE, 3)
 
 
 def large(make_door: MakeDoor, seed: int = 0, **options: Any) -> Outcome:
@@ -72,6 +75,21 @@ def test_the_last_fit_alone_is_to_shrunken_answers(make_door: MakeDoor) -> None:
     assert sum(fitted[-1]) < sum(raw)
     plain = mechanism("aim2", rounds=20, shrinkage=False).run(make_door(domain=LARGE, rows=3000, rho=0.5), PAIRS)
     assert [m.values.tolist() for m in plain.measurements] == [m.values.tolist() for m in outcome.measurements]
+
+
+def test_only_what_drowns_and_could_not_win_is_left_out(make_door: MakeDoor) -> None:
+    outcome = mechanism("aim2", rounds=20, shrinkage=False).run(make_door(domain=LARGE, rows=400, rho=0.05), TRIPLES)
+    left_out = 0
+    for r in (r for r in outcome.rounds if r.before is not None and not r.final):
+        assert r.before is not None
+        noise, rows = np.sqrt(2 / np.pi) * r.measurement.scale, r.before.total
+        for clique in set(TRIPLES.closure) - set(r.candidates):
+            held = [c for k in (1, 2) for c in combinations(clique, k)]
+            errors = fitted_errors(r.before.marginals(held), r.measurement.scale, "gaussian")
+            assert max(errors) > DROWNED * rows * 0.999 or noise * LEAST_LEFT * LARGE.cells(clique) > 1.999 * rows
+            assert noise * LARGE.cells(clique) >= 2 * rows
+            left_out += 1
+    assert left_out
 
 
 def test_it_spends_the_same_as_aim_and_all_of_it(make_door: MakeDoor) -> None:

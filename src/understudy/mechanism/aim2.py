@@ -92,7 +92,7 @@ class Fitted:
         return LEAST_LEFT * expected_noise(self.config, scale)
 
     def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
-        """Leave out what holds a drowned pair or column, and so is drowned itself, unless it could win with all its noise."""
+        """Leave out what holds a drowned pair or column and so is drowned itself, unless it could win with all its noise."""
         small = [r for r in choices if len(r) <= SMALL]
         turn, noise = len(run.rounds) + 1, expected_noise(self.config, scale)
 
@@ -113,7 +113,8 @@ class Fitted:
         by_noise = as_candidates(model, choices, run.workload, self.config, scale)
 
         def expected() -> NDArray[np.float64]:
-            return np.append(fitted_errors([c.estimate for c in by_noise], scale, self.config.noise), model.total)
+            estimated = run.timed(lambda: [c.estimate for c in by_noise])
+            return np.append(fitted_errors(estimated, scale, self.config.noise), model.total)
 
         found = run.note_array(f"expected errors of round {len(run.rounds) + 1}", len(choices) + 1, expected)
         errors, rows = found[:-1], float(found[-1])
