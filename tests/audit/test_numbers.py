@@ -102,7 +102,7 @@ def test_a_table_of_nobody_makes_a_release(mechanism: str) -> None:
         table(0),
         schema(),
         epsilon=0.5,
-        **({"rounds": 20} if mechanism == "aim" else {}),
+        **({"rounds": 20} if mechanism in ("aim", "aim2") else {}),
         workload="all-1way",
         mechanism=mechanism,
         progress=False,
