@@ -4,8 +4,8 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
-.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-browser \
-	bench-counting bench-reading bench-engine bench-scaling bench-aim bench-aim2 bench-downstream \
+.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-browser \
+	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-seeded results clean
 .DEFAULT_GOAL := help
 
@@ -71,6 +71,10 @@ test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it besi
 	$(BIN)/pip install --quiet --group oracle
 	$(BIN)/python -m pytest -m oracle
 
+test-torch: $(VENV)/.test  ## the engine on PyTorch, on the processor (installs PyTorch: 200 MB, with CUDA gigabytes)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[gpu]"
+	$(BIN)/python -m pytest tests/contracts/test_engines.py tests/model/test_devices.py
+
 test-browser: $(VENV)/.test  ## look at the pages in a real browser (needs Chromium)
 	$(BIN)/pip install --quiet --group browser
 	$(BIN)/python -m pytest -m browser
@@ -87,6 +91,9 @@ bench-reading: $(VENV)/.installed  ## read CSV files beside DuckDB
 
 bench-engine: $(VENV)/.installed  ## fit, query and generate beside mbi 2.0
 	$(BIN)/python benchmarks/engine.py
+
+bench-fits: $(VENV)/.installed  ## the fits of recorded runs: steps and seconds, beside those of another checkout (OLD=folder)
+	$(BIN)/python benchmarks/fits.py $(if $(OLD),--old $(OLD))
 
 bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
 	$(BIN)/python benchmarks/scaling.py

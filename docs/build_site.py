@@ -30,7 +30,7 @@ CONTENTS = {
     "Reference": ["api", "schema", "ledger", "stability", "changelog"],
     "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds"],
     "Mechanisms": ["aim2"],
-    "Results": ["accuracy", "results", "scaling"],
+    "Results": ["accuracy", "results", "scaling", "gpu"],
     "Contributing": ["contributing", "architecture"],
 }
 """The parts of the site, and their pages in order."""

@@ -14,6 +14,7 @@ import pytest
 import understudy
 
 ROOMS = [
+    "addresses",
     "errors",
     "domain",
     "quantities",

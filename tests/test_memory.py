@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from understudy.cli import main
 from understudy.errors import CapacityError, Spent
 from understudy.ledger import Ledger
 from understudy.mechanism import mechanism, memory
+from understudy.mechanism.candidates import allowed, held_at_once
 from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.planning import stand_in
@@ -102,7 +102,8 @@ def test_the_estimate_grows_with_what_is_asked_for() -> None:
     asked = [(load, mechanism("aim").expects(load)) for load in loads]
     sizes = [peak_memory(*one, 2**20) for one in asked]
     assert sizes == sorted(set(sizes))
-    assert sizes[2] - sizes[0] >= (8 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells)
+    more = len(loads[2].closure) - len(loads[0].closure)
+    assert sizes[2] - sizes[0] == (8 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells) + memory.EACH * more
     assert peak_memory(*asked[0], 2**20) > peak_memory(*asked[0], 2**10)
     assert peak_memory(*asked[0], 2**20, rows=10**6) > sizes[0]
 
@@ -133,16 +134,25 @@ def synthesize_request(memory: str | None) -> Request:
     return Request.of(schema(), Budget.of(rho=1), "all-2way", memory=memory)
 
 
-def test_no_more_rows_are_drawn_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless they are asked for; each then stands for more than one."""
-    module = importlib.import_module("understudy.synthesize")
-    monkeypatch.setattr(module, "rows_within", lambda columns, memory: 10 * columns)
+@pytest.mark.promise(14)
+def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless they are asked for; each then stands for more than one. What is free may depend on the table."""
+    monkeypatch.setattr(memory, "VALUE_BYTES", 2**15)
+    monkeypatch.setattr(memory, "resident", lambda: memory.PROCESS)
     settings = {"epsilon": 50, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
-    made = understudy.synthesize(table(400), schema(), **settings)  # type: ignore[arg-type]
-    assert made.manifest.table.rows == 90
-    assert made.weight == pytest.approx(400 / 90, rel=0.05)
-    assert understudy.synthesize(table(400), schema(), rows=120, **settings).manifest.table.rows == 120  # type: ignore[arg-type]
-    assert memory.rows_within(10, memory.resident() + 1000 * memory.VALUE_BYTES * 10) == pytest.approx(1000, abs=300)
+    limit = memory.PROCESS + memory.FIXED + 90 * 9 * 2**15
+    made = understudy.synthesize(table(400), schema(), memory=2 * limit, **settings)  # type: ignore[arg-type]
+    assert memory.rows_within(9, limit) == 90
+    assert made.manifest.table.rows == pytest.approx(400, abs=30)
+    monkeypatch.setattr(memory, "peak_memory", lambda *_: 0)
+    monkeypatch.setattr("understudy.request.peak_memory", lambda *_: 0)
+    few = understudy.synthesize(table(400), schema(), memory=limit, **settings)  # type: ignore[arg-type]
+    assert few.manifest.table.rows == 90
+    assert few.weight == pytest.approx(400 / 90, rel=0.05)
+    more = understudy.synthesize(table(400), schema(), memory=limit, rows=120, **settings)  # type: ignore[arg-type]
+    assert more.manifest.table.rows == 120
+    monkeypatch.setattr(memory, "_left", lambda: iter([MEGABYTE]))
+    assert memory.rows_within(9, None) is None
 
 
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,3 +201,19 @@ def test_a_plan_says_when_a_run_would_be_refused(tmp_path: Path, monkeypatch: py
     assert re.search("That is more than the .* MB that there are: refused", CliRunner().invoke(main, asked).output)
     monkeypatch.undo()
     assert "refused" in CliRunner().invoke(main, [*asked, "--memory", "100MB"]).output
+
+
+@pytest.mark.promise(35)
+def test_candidates_whose_estimates_would_take_too_much_are_left_out() -> None:
+    """The largest first, by sizes that are public; one always stays."""
+    domain = Schema.from_domain({"a": 10, "b": 20, "c": 30}).domain
+    everything = [("a", "b", "c"), ("c",), ("a", "b"), ("a",), ("b", "c")]
+    assert held_at_once(domain, everything, 10_000) == everything
+    assert held_at_once(domain, everything, 6_840) == everything
+    assert held_at_once(domain, everything, 6_839) == everything[1:]
+    assert held_at_once(domain, everything, 240) == [("c",), ("a", "b"), ("a",)]
+    assert held_at_once(domain, everything, 5) == [("a",)]
+    wide = Schema.from_domain({f"c{i}": 1001 for i in range(48)}).domain
+    some = allowed(wide, [], list(Workload.all_kway(wide, 2).closure), 2**40)
+    assert sum(map(wide.cells, some)) <= memory.COMPARED
+    assert len(some) == 48 + (memory.COMPARED - 48 * 1001) // 1001**2

@@ -213,6 +213,7 @@ def test_a_plan_says_what_more_rows_cost(tmp_path: Path) -> None:
     one, four = (plan(schema, rows=2_000, rho=1, workload="all-1way", rehearse=False) for schema in (ROWS, PERSONS))
     assert four.sigma_first == pytest.approx(4 * one.sigma_first)
     assert (one.rows_per_person, four.rows_per_person) == (None, 4)
+    assert four.memory - one.memory == four.typical_memory - one.typical_memory == 99 * 2_000
     (tmp_path / "s.toml").write_text(f'person = "patient"\nrows_per_person = 4\n{COLUMNS}')
     asked = ["plan", "-s", str(tmp_path / "s.toml"), "--rows", "2000", "--rho", "1", "--no-rehearsal"]
     said = words_of(CliRunner().invoke(main, asked).output)

@@ -13,6 +13,7 @@ stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep i
   ``BudgetError``, ``BudgetExceeded``, ``LedgerError``, ``CapacityError``, ``FormatError``, ``InternalError``.
 """
 
+import understudy.addresses  # noqa: F401 (first: see there)
 from understudy.errors import (
     BudgetError,
     BudgetExceeded,

@@ -32,6 +32,7 @@ from understudy.release.making import DEFAULT_DELTA
 from understudy.request import Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
+from understudy.source.persons import memory_for
 from understudy.synthesize import synthesize
 
 MOST_REHEARSED = 200_000
@@ -108,7 +109,7 @@ def plan(
     max_size: str | int = "80MB",
     memory: str | int | None = None,
     rehearse: bool | None = None,
-    time_limit: str | float | None = "10s",
+    time_limit: str | float | None = "20s",
     progress: Choice = False,
 ) -> Plan:
     """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone.
@@ -118,7 +119,7 @@ def plan(
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
     budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
-    asked = Request.of(schema, budget, workload, options=options, unit=unit, memory=memory)
+    asked = Request.of(schema, budget, workload, options=options, unit=unit, rows=rows, memory=memory)
     found = _arithmetic(asked, rows)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
     return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
@@ -132,6 +133,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     sigma = sigma_for(first_budget((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
     tree = typical_tree(schema.domain, rows, single, config.max_size)
+    base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
         rows=rows,
         epsilon=budget.epsilon_at(budget.delta or DEFAULT_DELTA),
@@ -144,8 +146,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         sigma_single=single,
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
-        memory=PROCESS + peak_memory(queries, counted, config.max_size, rows),
-        typical_memory=PROCESS + peak_memory(queries, counted, tree, rows),
+        memory=base + peak_memory(queries, counted, config.max_size, rows),
+        typical_memory=base + peak_memory(queries, counted, tree, rows),
         seconds=seconds(queries, rows, single, tree, most_rounds),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,

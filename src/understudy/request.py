@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -89,7 +89,6 @@ class Request:
         memory: str | int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
-        device: str = "auto",
     ) -> Request:
         """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
         declared, taken = schema_of(schema), options_of({}) if options is None else options
@@ -98,8 +97,11 @@ class Request:
         if room is not None:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        protected, engine = unit_of(unit, declared), engine_on(device)
-        return cls(declared, budget, queries, name, protected, how, taken, wanted, room, sure, _seed(seed), engine)
+        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
+
+    def on(self, device: str) -> Request:
+        """Return the same run with its models on ``device``: auto, cpu or cuda, which is refused where there is none."""
+        return replace(self, engine=engine_on(device))
 
     @property
     def private(self) -> bool:

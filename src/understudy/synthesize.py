@@ -102,10 +102,8 @@ def synthesize(
             memory=memory,
             confidence=confidence,
             seed=seed,
-            device=device,
-        )
-        target = output_of(out)
-        place = place_of(ledger, dataset, target, resume=resume, seeded=not asked.private)
+        ).on(device)
+        place = place_of(ledger, dataset, target := output_of(out), resume=resume, seeded=not asked.private)
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
 
 

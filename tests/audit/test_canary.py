@@ -33,7 +33,7 @@ from .canary import MARK, NUMBERS, ROWS, leaks, leaks_in, private_table
 pytestmark = [pytest.mark.promise(n) for n in (14, 15, 25, 26)]
 
 QUICK = ("--epsilon", "0.5", "--workload", "all-1way", "--mechanism", "independent")
-NOT_PRIVATE = {("schema", "draft"), ("schema", "check"), ("evaluate",)}
+NOT_PRIVATE = {("schema", "draft"), ("schema", "review"), ("schema", "check"), ("evaluate",)}
 """Commands that say themselves that what they show is not private."""
 
 
@@ -49,6 +49,7 @@ def home(tmp_path: Path, private: pa.Table) -> Path:
     folder.mkdir()
     pa.csv.write_csv(private, folder / "visits.csv")
     (folder / "visits.toml").write_text(f"# {MARK}: a comment of the owner's\n{SCHEMA}", encoding="utf-8")
+    (folder / "book.csv").write_text("column,value,label\nsex,F,Female\n", encoding="utf-8")
     return folder
 
 
@@ -87,8 +88,8 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     assert list(scratch.iterdir()) == [], "a run leaves nothing in the temporary folder"
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+def run(*arguments: object, keys: str = "") -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=keys)
 
 
 def told(result: Result) -> str:
@@ -129,6 +130,7 @@ def lines(home: Path, out: Path) -> list[tuple[tuple[str, ...], list[object]]]:
         (("schema", "show"), ["schema", "show", schema]),
         (("schema", "show"), ["schema", "show", schema, "--json"]),
         (("schema", "json-schema"), ["schema", "json-schema"]),
+        (("schema", "import"), ["schema", "import", home / "book.csv"]),
         (("plan",), ["plan", "-s", schema, "--rows", 5000, "-e", 1, "--no-rehearsal"]),
         (("ledger", "init"), ["ledger", "init", book, "--dataset", "visits", "--epsilon", 4]),
         (("ledger", "cap"), ["ledger", "cap", book, "--dataset", "visits", "--epsilon", 5]),
@@ -164,9 +166,12 @@ def test_what_is_not_private_says_so(home: Path, out: Path) -> None:
     """These show what they saw, which also shows that the marks are visible to whoever looks."""
     release = out / "release"
     assert run("synthesize", home / "visits.csv", "-s", home / "visits.toml", *QUICK, "-o", release).exit_code == 0
+    drafted = out / "draft.toml"
+    assert run("schema", "draft", home / "visits.csv", "-o", drafted).exit_code == 0
     shown = {
         ("evaluate",): run("evaluate", home / "visits.csv", release),
         ("schema", "draft"): run("schema", "draft", home / "visits.csv"),
+        ("schema", "review"): run("schema", "review", drafted, keys="q"),
         ("schema", "check"): run("schema", "check", home / "visits.csv", "-s", home / "visits.toml"),
     }
     assert set(shown) == NOT_PRIVATE

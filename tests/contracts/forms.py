@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.schema import Schema
 from understudy.source import Codes, Source, Sql, Tally, open_source
+from understudy.source.duck import identifier
 
 from .people import TYPES, Row, arrow, codes, schema
 
@@ -148,6 +151,16 @@ def sql_database(rows: Sequence[Row], folder: Path) -> Sql:
         connection.register("rows", arrow(rows))
         connection.execute("CREATE TABLE people AS SELECT * FROM rows")
     return Sql("SELECT * FROM people WHERE true; -- all of them", path)
+
+
+@form
+def sqlite_database(rows: Sequence[Row], folder: Path) -> Sql:
+    with sqlite3.connect(folder / "people.db") as connection:
+        connection.execute(f"CREATE TABLE people ({', '.join(map(identifier, TYPES.names))})")
+        places = ", ".join("?" * len(TYPES.names))
+        values = [[str(v) if isinstance(v, date) else v for v in map(row.get, TYPES.names)] for row in rows]
+        connection.executemany(f"INSERT INTO people VALUES ({places})", values)
+    return Sql("SELECT * FROM people", folder / "people.db")
 
 
 @form

@@ -119,15 +119,6 @@ def test_answers_are_the_gradient_of_log_z(under_test: Engine, zeros: tuple[Zero
     np.testing.assert_allclose(under_test.numpy(answers), slopes, rtol=1e-6, atol=1e-8)
 
 
-def test_foldings_are_sums_by_place_and_their_transpose(under_test: Engine) -> None:
-    """Cells 0 and 2 go to place 1; cell 1 to both places; the other entries, to none."""
-    folding = under_test.folding(np.array([[1, 0, 1, 2], [2, 1, 7, 2]]), 2)
-    folded = folding.fold(under_test.vector(np.array([1.0, 10.0, 100.0, 1000.0])))
-    np.testing.assert_array_equal(under_test.numpy(folded), [10.0, 111.0])
-    unfolded = folding.unfold(under_test.vector(np.array([2.0, 5.0])))
-    np.testing.assert_array_equal(under_test.numpy(unfolded), [5.0, 7.0, 5.0, 0.0])
-
-
 def test_a_later_step_changes_nothing_that_was_handed_out(under_test: Engine) -> None:
     """The memory that steps share must not show."""
     layout = Layout(Network(DOMAIN, [o.clique for o in observed()], (ZERO,)), observed())

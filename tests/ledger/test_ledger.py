@@ -19,7 +19,7 @@ from understudy.errors import BudgetExceeded, FormatError, InternalError, Ledger
 from understudy.ledger import Ledger, State
 from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry
 from understudy.ledger.store import reading
-from understudy.mechanism import MECHANISMS, aim
+from understudy.mechanism import MECHANISMS, aim, pool
 from understudy.mechanism.snapshot import packed, unpacked
 from understudy.model import Model
 from understudy.privacy import Budget, Inquiry
@@ -163,6 +163,21 @@ def test_a_run_that_began_by_measuring_twice_can_be_resumed(
     ]
     assert outcome.rounds[-1].before is not None
     assert all(list(r.before.parameters) for r in outcome.rounds if r.before is not None)
+
+
+@pytest.mark.parametrize("answers", [5, 9])
+def test_a_run_that_looks_at_some_candidates_in_turn_can_be_resumed(
+    tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it looks at follows from the answers on record: nothing is asked that was not asked before."""
+    monkeypatch.setattr(pool, "LISTED", 1)
+    monkeypatch.setattr(pool, "OTHERS", 1)
+    ledger = fresh(tmp_path)
+    with pytest.raises(Stop):
+        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), rounds=40, adaptive=True)
+    outcome = play(ledger.resume("people", FACTS), rounds=40, adaptive=True)
+    assert outcome.rounds[-1].final
+    assert outcome.spent <= BUDGET.rho
 
 
 @pytest.mark.parametrize("answers", [4, 7, 10])

@@ -64,6 +64,24 @@ def test_what_noise_would_drown_is_left_out_and_comes_back_as_noise_falls() -> N
     assert known.worthwhile(far(domain, 100.0), 1.5, [], 1) == [*some, ("a", "c")]
 
 
+def test_of_many_pairs_those_of_columns_that_hardly_vary_are_left_out() -> None:
+    """All rows but 10 have the same x03: pairs with it err by 40 rows at most, which pay for 8 cells."""
+    known = Pool(Workload.all_kway(WIDE, 3), AimConfig())
+    reach = far(WIDE, 1000.0)
+    reach.rare[3] = 10.0
+    pairs = {r for r in known.worthwhile(reach, 5.0, [], 1) if len(r) == 2}
+    assert {r for r in combinations(WIDE, 2) if r not in pairs} == {
+        r for r in combinations(WIDE, 2) if "x03" in r and WIDE.cells(r) >= 8
+    }
+
+
+def test_of_too_many_cells_the_smallest_marginals_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain.of({"a": 2, "b": 10, "c": 50})
+    monkeypatch.setattr(pool, "MOST_CELLS", 200)
+    known = Pool(Workload.all_kway(domain, 3), AimConfig())
+    assert known.worthwhile(far(domain), 1.0, [], 1) == [("a",), ("b",), ("c",), ("a", "b"), ("a", "c")]
+
+
 def lacking(clique: Clique, edges: set[frozenset[str]]) -> int:
     return sum(frozenset(pair) not in edges for pair in combinations(clique, 2))
 

@@ -35,6 +35,7 @@ from understudy.privacy import (
     Unit,
     door,
 )
+from understudy.privacy import door as door_module
 from understudy.privacy.noise import INT64
 
 from .fakes import ConstantSource, ForbiddenSource, RecordingNoise, TableSource
@@ -377,6 +378,40 @@ def test_sigma_of_a_measurement_is_its_standard_deviation(noise: Any, scale: flo
     measurement = Measurement(("age",), np.zeros(4, np.int64), noise, scale, Fraction(1), True)
     k, probabilities = exact_noise(gaussian_weights if noise == "gaussian" else laplace_weights, scale)
     assert measurement.sigma == pytest.approx(float((probabilities * k**2).sum()) ** 0.5, rel=1e-9)
+
+
+# Counts are read when they are needed, and held within a limit.
+
+EVERY = [("age",), ("sex",), ("town",), ("age", "sex"), ("age", "town"), ("sex", "town")]
+
+
+@pytest.mark.promise(4)
+def test_counts_in_blocks_are_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimates = [candidate(*clique) for clique in EVERY]
+    whole, source = opened()
+    exact = whole.distances(estimates, sigma=QUIET).values
+    assert source.calls == [tuple(EVERY)]
+    monkeypatch.setattr(door_module, "BLOCK_CELLS", 6)
+    monkeypatch.setattr(door_module, "HELD_BYTES", 80)
+    parted, source = opened(expect=[("sex",)])
+    for _ in range(3):
+        assert parted.distances(estimates, sigma=QUIET).values.tolist() == exact.tolist()
+    assert len(source.calls) > 3
+    assert max(sum(DOMAIN.cells(clique) for clique in call) for call in source.calls) < sum(map(DOMAIN.cells, EVERY))
+    assert (
+        parted.measure(("age", "town"), scale=QUIET).values.tolist()
+        == TableSource(DOMAIN, ROWS)._one(("age", "town")).tolist()
+    )
+
+
+def test_counts_that_were_asked_for_last_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "HELD_BYTES", 8 * (DOMAIN["age"] + DOMAIN["sex"]))
+    opened_door, source = opened()
+    for clique in [("age",), ("sex",), ("age",), ("town",), ("age",), ("sex",)]:
+        opened_door.measure(clique, scale=3.0)
+    asked = [clique for (clique,) in source.calls]
+    assert asked[:3] == [("age",), ("sex",), ("town",)]
+    assert asked.count(("sex",)) == 2
 
 
 # Where the randomness comes from.

@@ -168,6 +168,20 @@ def test_distance_adds_up_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert distance(counts + TOP_DISTANCE, np.zeros((4, 5))) == TOP_DISTANCE
 
 
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("block", [1, 4, 10, 2**15])
+def test_many_distances_at_once_are_each_its_own(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "_BLOCK", block)
+    rng = np.random.default_rng(0)
+    counts = [rng.integers(0, 9, size) for size in (3, 1, 1, 7, 2, 30, 4)]
+    kinds = [np.float64, np.float32, np.float64, np.float32, np.float32, np.float32, np.float64]
+    estimates = [rng.uniform(-2, 9, c.shape).astype(kind) for c, kind in zip(counts, kinds, strict=True)]
+    exact = [
+        sum(abs(int(a) - round(float(b))) for a, b in zip(c, e, strict=True)) for c, e in zip(counts, estimates, strict=True)
+    ]
+    assert list(scoring.distances(counts, estimates)) == exact
+
+
 @pytest.mark.promise(5)
 def test_no_score_overflows() -> None:
     huge = [np.full(5, 2**63 - 1), np.zeros(5, np.int64)]

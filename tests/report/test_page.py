@@ -172,6 +172,7 @@ def test_an_evaluation_shows_true_errors(evaluation: Evaluation) -> None:
     for m in evaluation.marginals:
         if len(m.clique) == 1:
             rows = table(root, f"{m.clique[0]}, in records")
+            assert m.real is not None
             assert sorted(float(cells[3]) for cells in rows) == sorted(m.real.tolist())
 
 

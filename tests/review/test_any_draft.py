@@ -55,6 +55,7 @@ EDGES: dict[str, list[Any]] = {
     "nothing to bin": [2**62, -(2**62), 5],
     "identifiers beyond 2^53": [2**60 + i for i in range(40)] * 5,
     "tiny": [1e-300, 2e-300, 5e-310] * 5,
+    "blank text": ["", "0"],
     "zero": [0.0] * 50,
     "one real": [3.7] * 50,
     "below zero": [-5, -6, -200] * 20,

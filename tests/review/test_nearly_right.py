@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+from understudy.release.as_pandas import to_pandas
 from understudy.release.tables import write_table
 from understudy.review import check_schema, draft_schema
 from understudy.review.marks import marks_of
@@ -76,6 +78,17 @@ def test_flights_leave_few_decisions_and_come_back_as_they_were(tmp_path: Path) 
     for name in kinds:
         assert shapes(back[name]) <= shapes(columns[name]), name
     assert {text.endswith(":00:00Z") for text in back["time_hour"]} == {True}
+
+
+def test_a_frame_of_flights_comes_back_in_its_own_types(tmp_path: Path) -> None:
+    frame = pd.read_csv(file_of(tmp_path, **flights(np.random.default_rng(2))))
+    text = draft_schema(frame)
+    assert len(marks_of(text)) <= 15
+    schema = parse_schema(text)
+    assert schema["dep_time"].kind == "time"
+    back = to_pandas(schema.decode(schema.encode(pa.table(frame.to_dict("list"))), np.random.default_rng(0)), schema)
+    for name in schema.domain:
+        assert back[name].dtype == frame[name].dtype, name
 
 
 def rewritten(path: Path, schema: Schema) -> dict[str, list[str]]:
@@ -153,6 +166,15 @@ def test_even_numbers_have_round_bins() -> None:
     assert column.ordinary_labels()[:2] == ("0 to 24", "25 to 49")
     hours = [40] * 1000 + [int(i) for i in np.random.default_rng(0).integers(1, 98, 900)] + [99] * 100
     assert column_of(hours).ordinary_labels()[-2:] == ("95 to 98", "99")
+
+
+def test_a_value_that_many_have_has_a_bin_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    hours = [40] * 2000 + [20] * 300 + [int(i) for i in rng.integers(1, 98, 2000)]
+    labels = column_of(hours).ordinary_labels()
+    assert {"20", "40"} <= set(labels)
+    assert "21 to 24" in labels
+    assert column_of([int(i) for i in rng.integers(1, 98, 4000)]).ordinary_labels()[0] == "0 to 4"
 
 
 def test_decimals_and_steps_are_kept(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_two_columns_with_typos_give_errors_to_act_on(draft: str) -> None:
 
 def test_typos_inside_two_columns_are_found_when_the_file_is_read(draft: str) -> None:
     text = draft.replace('[columns.age]\nkind = "integer"', '[columns.age]\nkind = "interger"')
-    text = text.replace('[columns.sex]\nkind = "categorical"  #', '[columns.sex]\nknid = "categorical"  #')
+    text = text.replace('[columns.sex]\nkind = "categorical"', '[columns.sex]\nknid = "categorical"')
     with pytest.raises(SchemaFileError) as caught:
         parse_schema(text, source="adult.toml")
     first, second = caught.value.problems

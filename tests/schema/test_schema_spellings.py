@@ -154,6 +154,14 @@ def test_values_keep_their_step() -> None:
     assert all(text.startswith("2020-01-04T") and text.endswith(":00:00Z") for text in drawn)
 
 
+def test_labels_are_shown_and_never_written() -> None:
+    column = column_of('kind = "categorical"\nvalues = [1, 2]\nlabels = { "1" = "Male" }\nother = 2')
+    assert column.labels == ("1 (Male)", "2")
+    assert round_trip(column, [1, 2, 3]) == [1, 2, 2]
+    with pytest.raises(SchemaFileError, match='labels names "3", which is not among the values'):
+        column_of('kind = "categorical"\nvalues = [1, 2]\nlabels = { "3" = "x" }\nother = 2')
+
+
 def test_a_time_of_day_can_be_part_of_a_rule() -> None:
     schema = parse_schema(
         '[columns.at]\nkind = "time"\nnullable = true\n[columns.night]\nkind = "boolean"\nnullable = true\n'

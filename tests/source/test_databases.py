@@ -238,6 +238,13 @@ def test_what_there_is_not_is_told_before_anything_is_asked(tmp_path: Path, monk
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.promise(31)
+@pytest.mark.parametrize("url", ["x://me:hunter2@host/d", "x+y://hunter2@host", "x://host/d?user=me&password=hunter2&a=b"])
+def test_a_database_is_named_without_its_password(url: str) -> None:
+    assert "hunter2" not in databases.Adbc(url).what
+    assert "host" in databases.Adbc(url).what
+
+
 def test_whatever_sqlalchemy_can_ask(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     rows = table(3_000)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from understudy.schema import Schema, parse_schema
 from understudy.schema.cells import Objects
 from understudy.schema.person import Identities, Person
-from understudy.source import StreamedSource, open_source
+from understudy.source import StreamedSource, open_source, tables
 from understudy.source.codes import Codes
 from understudy.source.persons import Census, Limit, Marks
 
@@ -169,6 +169,16 @@ def test_persons_that_are_alike_in_half_their_bits_are_two() -> None:
     assert census.find(np.array([7, 8], np.uint64), absent).tolist() == [-1, -1]
 
 
+@pytest.mark.promise(16)
+def test_marks_of_a_large_table_go_to_files_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    people, contents = [i % 300 for i in range(5_000)], [i % 7 for i in range(5_000)]
+    before = used(people, contents, 4, 500)
+    monkeypatch.setattr("understudy.source.persons._BUFFER_ROWS", 700)
+    monkeypatch.setattr("understudy.source.persons._HELD_ROWS", 1_500)
+    assert used(people, contents, 4, 500) == before
+    assert len(before) == 1_200
+
+
 class Growing:
     """A reader of a table to which rows of all kinds are added after it was read once, also of a new person."""
 
@@ -186,12 +196,16 @@ SMALL = parse_schema('person = "who"\nrows_per_person = 3\n[columns.x]\nkind = "
 
 
 @pytest.mark.promise(16)
-def test_the_limit_holds_in_every_pass_also_where_the_table_grows_between() -> None:
+@pytest.mark.parametrize(("kept", "passes"), [(0, 5), (2**20, 3)])
+def test_the_limit_holds_in_every_pass_also_where_the_table_grows_between(
+    kept: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "KEPT_BYTES", kept)
     reader = Growing()
     source = StreamedSource(reader, SMALL)
     for _ in range(3):
         assert source.count([("x",)])[0].sum() <= 3 + 3
-    assert reader.passes == 4  # one more than counts
+    assert reader.passes == passes  # one to see who is there, one a count; or the second is the last, and keeps the codes
 
 
 def test_a_reader_may_read_nobody() -> None:

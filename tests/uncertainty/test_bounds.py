@@ -1,5 +1,6 @@
 """Coverage of each kind of bound over 60 seeded runs, and mutants that must fail it; more is in test_coverage.py."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from understudy.mechanism import Round, mechanism
 from understudy.privacy import Budget, Candidate, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.uncertainty import TableMarginals, bounds, cell_intervals, weighted_average
+from understudy.uncertainty.bounds import _unsupported, _Way
 from understudy.uncertainty.rounds import FINAL_SHARE, round_distances, round_share
 from understudy.uncertainty.supported import rows_bound
 
@@ -272,3 +274,16 @@ def test_shares_of_the_failure_probability_add_up() -> None:
         assert total <= 1 + 1e-12
         assert run.outcome.rounds[-1].final
         assert Fraction(FINAL_SHARE) < 1
+
+
+def test_earlier_rounds_speak_where_nothing_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest are asked of all marginals; an earlier one of those alone that it was the last to hold."""
+    monkeypatch.setattr(sys.modules["understudy.uncertainty.bounds"], "LATEST", 1)
+    evidence = one_run(0).evidence
+    kept = [r for r in evidence.rounds if r.before is not None]
+    assert len(kept) > 1
+    last = kept[-1]
+    gone = replace(last, candidates=last.candidates[:1], penalties=last.penalties[:1])
+    evidence = replace(evidence, rounds=(*evidence.rounds[:-1], gone), measurements=(), distances=None)
+    found = _unsupported(evidence, [_Way(r, r, np.zeros(DOMAIN.shape(r)), 0.0, 0.05) for r in last.candidates[1:]])
+    assert {one.round for _, one in found} == {kept[-2].index}

@@ -26,7 +26,7 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 int
 @click.option("-s", "--schema", "schema_path", required=True, help="The schema file, reviewed or not.")
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="About how many rows the table has; a public guess.")
 @budget
-@click.option("--time-limit", metavar="TIME", default="10s", show_default=True, help="Of the rehearsal.")
+@click.option("--time-limit", metavar="TIME", default="20s", show_default=True, help="Of the rehearsal.")
 @click.option(
     "--rehearsal/--no-rehearsal", "rehearse", default=None, help="Run on made-up rows.  [default: if it takes seconds]"
 )

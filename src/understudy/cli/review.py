@@ -19,7 +19,9 @@ KEYS = {"a": "accept", "e": "edit", "l": "leave out", "s": "skip", "q": "quit"}
 
 def review(path: Path) -> None:
     """Ask for each decision that is left in the file, and write it."""
-    text = _read(path)
+    text = read_text(path)
+    if marks_of(text):
+        click.echo("Not private: a draft shows what was seen in the table. Keep what this shows with the table.", err=True)
     skipped = 0
     while len(marks := marks_of(text)) > skipped:
         mark = marks[skipped]
@@ -38,7 +40,8 @@ def review(path: Path) -> None:
     _end(path, text)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a schema file that is valid."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""``understudy schema``: draft, review, check and show the declaration of a table.
+"""``understudy schema``: draft, review, import, check and show the declaration of a table.
 
 Draft and check read the table and are not private; they say so on screen. Review and show read the schema file alone.
 """
@@ -17,12 +17,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from understudy.cli.options import FILE, table, table_of
-from understudy.cli.review import review
+from understudy.cli.review import read_text, review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
 from understudy.review.faults import LONG, SHORT, UNCLOSED, UNDECODABLE
+from understudy.review.imports import import_into, import_schema
 from understudy.review.marks import marks_of
-from understudy.schema import Column, Schema, json_schema, load_schema
+from understudy.schema import Column, Schema, json_schema, load_schema, parse_schema
 
 LINE_HINTS = {
     SHORT: "Lines with too few fields: is the separator the right one (--separator, or under [table.csv])?",
@@ -46,7 +47,8 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
     """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private."""
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
-    text = draft_schema(table_of(data))
+    with Console(stderr=True).status("Looking at the table …"):  # on a terminal alone
+        text = draft_schema(table_of(data))
     if output is None:
         click.echo(text)
     else:
@@ -71,6 +73,32 @@ def review_command(path: Path) -> None:
     review(path)
 
 
+@schema.command("import")
+@click.argument("path", metavar="FILE", type=FILE)
+@click.option("--into", type=FILE, help="A schema file: replace those of its columns that FILE declares.")
+@click.option("-o", "--output", type=FILE, help="File to write; default: screen, or the file named by --into.")
+def import_command(path: Path, into: Path | None, output: Path | None) -> None:
+    """Make a schema of FILE: a Frictionless Table Schema or SDV metadata (JSON), a code book (CSV: column, value, label)."""
+    if output is not None and output.exists() and output != into:
+        raise UserError(f"{output} exists. Name another file.")
+    text, words = _imported(path, into)
+    parse_schema(text, source=path.name)
+    if target := output or into:
+        target.write_text(text, encoding="utf-8")
+    else:
+        click.echo(text)
+    click.echo(words, err=True)
+
+
+def _imported(path: Path, into: Path | None) -> tuple[str, str]:
+    if into is None:
+        text = import_schema(path)
+        return text, f"No table was read. {len(marks_of(text))} decisions are left to you, each marked REVIEW."
+    text, changed = import_into(path, read_text(into))
+    names = ", ".join(changed) or "none"
+    return text, f"Columns that now are as {path.name} declares: {names}. {len(marks_of(text))} decisions are left."
+
+
 @schema.command("check")
 @table
 @click.option("-s", "--schema", "path", required=True, help="The schema file.")
@@ -78,7 +106,8 @@ def review_command(path: Path) -> None:
 def check_command(path: str, as_json: bool, **data: Any) -> None:
     """Count what in DATA (CSV or Parquet, or --sql) does not fit the schema. Not private."""
     loaded = load_schema(path)
-    misfits = check_schema(table_of(data), loaded)
+    with Console(stderr=True).status("Reading the table …"):  # on a terminal alone
+        misfits = check_schema(table_of(data), loaded)
     if as_json:
         click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))
         return

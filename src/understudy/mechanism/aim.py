@@ -5,13 +5,16 @@ Sees no counts: the lines that need the table go through the door, and each says
 Where this departs from the printed text: a candidate inside a clique of the model is always allowed; whether
 the last round has come is also asked before the first; estimation weights by 1/(2σ²) (in
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
-uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); one-way marginals that drown in the
-noise are measured again before anything larger; a small share of the budget is kept for a last look at how far the
+uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a candidate that cannot win is left out of
+C_t, and of thousands only those are in it that the model has grown towards, and some others in turn (in ``pool``);
+one-way marginals that drown in the noise are measured again before anything larger, and those of a wide table get a
+larger share of the budget; a small share of the budget is kept for a last look at how far the
 finished model is from the table, which bounds rest on.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -56,7 +59,9 @@ FEWEST_CHECKED, MOST_CHECKED = 1_000, 20_000
 MOST_SORTED = 200_000
 """Of more marginals of one size, the smallest are not looked for."""
 CHECKED_AT_ONCE = 4
-"""The marginals that the finished model is checked on take at most so many times its capacity."""
+"""The marginals that the finished model is checked on take at most so many times its capacity …"""
+COMPARED = 2**24
+"""… and have no more cells than this, all together."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
     return Round(
         index=index,
         candidates=tuple(choices),
-        penalties=tuple(candidate.penalty for candidate in scored),
+        penalties=array("d", (candidate.penalty for candidate in scored)),
         selection=selection,
         measurement=measurement,
         change=change,
@@ -247,7 +252,7 @@ def _checked(run: Run, config: AimConfig, model: Model) -> list[Clique]:
             layer = workload.closure_of(size)
             if len(layer) <= MOST_SORTED:
                 listed += sorted(layer, key=cells)[: int(most) - len(listed)]
-    taken, room = set(), CHECKED_AT_ONCE * config.max_size
+    taken, room = set(), min(CHECKED_AT_ONCE * config.max_size, CELL_BYTES * COMPARED)
     for r in sorted(listed, key=cells):
         room -= CELL_BYTES * cells(r)
         if room < 0:

@@ -37,7 +37,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
 
     @abstractmethod
     def execute(self, run: Run) -> Outcome:

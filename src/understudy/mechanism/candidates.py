@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import accumulate
 from math import pi, sqrt
 from typing import Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE, AimConfig
+from understudy.mechanism.memory import COMPARED
 from understudy.model import Model, candidates_within, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
@@ -46,15 +48,26 @@ def allowed(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Cliq
 
     One that lies inside a clique of the tree is always allowed, because it costs no size (the paper does not
     say so). That keeps C_t from being empty once something was measured; before that, the smallest candidates
-    stand in.
+    stand in. Nor does it say that the largest are left out where the model's answers on all would take too much memory.
     """
     fits = candidates_within(domain, cliques, candidates, limit)
     found = [r for r, fit in zip(candidates, fits, strict=True) if fit]
     if found:
-        return found
+        return held_at_once(domain, found)
     sizes = dict(zip(candidates, tree_sizes_with(domain, cliques, candidates), strict=True))
     least = min(sizes.values())
     return [r for r in candidates if sizes[r] == least]
+
+
+def held_at_once(domain: Domain, candidates: list[Clique], most: int = COMPARED) -> list[Clique]:
+    """Return ``candidates`` without the largest, where they have more than ``most`` cells together; the smallest stays."""
+    sizes = [domain.cells(r) for r in candidates]
+    if sum(sizes) <= most:
+        return candidates
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    totals = accumulate(sizes[i] for i in order)
+    kept = {i for i, total in zip(order, totals, strict=True) if total <= most} | {order[0]}
+    return [r for i, r in enumerate(candidates) if i in kept]
 
 
 def as_candidates(

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from understudy.addresses import most_addresses
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
@@ -58,10 +59,12 @@ def capacity_within(memory: int, workload: Workload, counted: Sequence[Clique], 
     return max(0, memory - PROCESS - peak_memory(workload, counted, 0, rows)) // MODELS
 
 
-def rows_within(columns: int, memory: int | None = None) -> int | None:
-    """Return how many synthetic rows of so many columns fit into what is left; None where no limit can be found."""
-    left = memory_left(memory)
-    return None if left is None else left // (VALUE_BYTES * columns)
+def rows_within(columns: int, memory: int | None) -> int | None:
+    """Return how many synthetic rows of so many columns fit into a process of ``memory`` bytes; None where none is set.
+
+    Never by what is free: that depends on the private table, which may be in memory, and the number of rows is released.
+    """
+    return None if memory is None else max(0, memory - PROCESS - FIXED) // (VALUE_BYTES * columns)
 
 
 def require_memory(needed: int, memory: int | None = None) -> None:
@@ -94,14 +97,8 @@ def resident() -> int:
 
 def _left() -> Iterator[int]:
     """Yield what each limit that can be found leaves to this process, in bytes."""
-    try:
-        import resource
-
-        most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY:
-            yield most - _taken() - ADDRESSES
-    except (ImportError, OSError, ValueError):  # not on this system
-        pass
+    if (most := most_addresses()) is not None:
+        yield most - _taken() - ADDRESSES
     for line in _text(Path("/proc/meminfo")).splitlines():
         if line.startswith("MemAvailable:"):
             yield int(FREE_SHARE * 1024 * int(line.split()[1]))

@@ -29,7 +29,7 @@ class Mwem(Mechanism):
         return "mwem"
 
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for, so that a door can count them in one pass."""
+        """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
         return self._switched.expects(workload)
 
     def execute(self, run: Run) -> Outcome:

@@ -50,7 +50,7 @@ class Round:
 
     index: int
     candidates: tuple[Clique, ...]
-    penalties: tuple[float, ...]
+    penalties: Sequence[float]
     """One for each candidate: what was taken off its L1 distance before the weight was applied."""
     selection: Selection
     measurement: Measurement

@@ -6,7 +6,8 @@ A marginal r can gain at most as much as it can be wrong. Its L1 error is at mos
 all one-way marginals are right, it is at most 4 Σ η_a N̂ over r without its largest η, η_a being the share of the rows that
 do not have a's most frequent value: tables that agree on one-way marginals differ only on rows that are rare in all but one
 attribute. To this comes what the noise on the one-way marginals can do. Where √(2/π) σ n_r is more, the score of r is below
-zero, and a one-way marginal scores higher; as σ falls, r comes back.
+zero, and a one-way marginal scores higher; as σ falls, r comes back. The second bound holds as far as the one-way marginals
+do, and is used where there are very many marginals.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ OTHERS = 1_200
 """Of more, so many that the model has not grown towards are looked at in a round, others in the next."""
 MOST_GROWN = 20_000
 """Of sets that the model has grown towards, no more than this are looked at."""
+MOST_CELLS = 2**25
+"""All that a round looks at have no more cells than this: the smallest, where there are more."""
 CLEAR = 2.0
 """So many standard deviations are taken off the noisy count of the most frequent value."""
 
@@ -84,14 +87,17 @@ class Pool:
     def worthwhile(self, reach: Reach, noise: float, measured: Sequence[Clique], turn: int) -> list[Clique]:
         """Return those that could win in round ``turn``, when noise of ``noise`` is expected on each cell."""
         keep = self._could_win(self._index, self._cells, reach, noise)
-        found = [self._first[i] for i in np.flatnonzero(keep)]
+        found, cells = [self._first[i] for i in np.flatnonzero(keep)], self._cells[keep]
         if self.wide:
             most = 2 * reach.rows / noise
             more = [r for r in dict.fromkeys([*self._grown(measured, most), *self._others(turn)]) if r in self.everything]
-            if more:
-                index = self._positions(more)
-                keep = self._could_win(index, self._sizes[index].prod(axis=1), reach, noise)
-                found += [more[i] for i in np.flatnonzero(keep)]
+            index = self._positions(more)
+            theirs = self._sizes[index].prod(axis=1)
+            keep = self._could_win(index, theirs, reach, noise)
+            found, cells = found + [more[i] for i in np.flatnonzero(keep)], np.append(cells, theirs[keep])
+        if cells.sum() > MOST_CELLS:
+            order = np.argsort(cells, kind="stable")
+            found = [found[i] for i in np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])]
         return found or self.smallest
 
     @property
@@ -108,7 +114,8 @@ class Pool:
 
     def _could_win(self, index: Rows, cells: NDArray[np.float64], reach: Reach, noise: float) -> NDArray[np.bool_]:
         single = (index >= 0).sum(axis=1) <= 1
-        return np.asarray(single | (noise * cells < reach.most(index)))
+        most = reach.most(index) if self.wide else 2 * reach.rows
+        return np.asarray(single | (noise * cells < most))
 
     def _of_size(self, size: int) -> Sequence[Clique]:
         assert isinstance(self.everything, Combinations)

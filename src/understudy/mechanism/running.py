@@ -77,6 +77,13 @@ LATEST = 4
 class Run:
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
+    size = 0
+    """Bytes of the junction tree of the last fit."""
+    step_seconds = 0.0
+    """How long a step of the last fit took."""
+    unit_seconds = 0.0
+    """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
+
     def __init__(
         self,
         name: str,
@@ -95,13 +102,12 @@ class Run:
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held = Fraction(0)
+        self._held, self._ahead = Fraction(0), 0.0
+        self._looks, self._charges_before = 0, len(door.filter.charges)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
         self.fit: Fit | None = None
-        self.size = 0
-        """Bytes of the junction tree of the last fit."""
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
@@ -111,14 +117,8 @@ class Run:
         self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
-        self.step_seconds = 0.0
-        """How long a step of the last fit took."""
-        self.unit_seconds = 0.0
-        """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
-        self._ahead, self._looks = 0.0, 0
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
-        self._charges_before = len(door.filter.charges)
 
     @property
     def domain(self) -> Domain:
@@ -232,6 +232,7 @@ class Run:
         """Choose a candidate through the door."""
         began, before = self._clock(), self._ahead
         found = self.door.ask(Choice(candidates, epsilon))
+        self.selections.append(found)
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))

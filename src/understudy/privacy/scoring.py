@@ -58,7 +58,7 @@ class Candidate:
     def estimate(self) -> NDArray[np.float64]:
         """The public model's answer on the marginal."""
         found = self.estimated() if callable(self.estimated) else self.estimated
-        if not isfinite(float(np.sum(found))):
+        if not isfinite(float(found.sum())):
             raise WorkloadError(f"{self._name}: the estimate holds numbers that are not finite.")
         return found
 

@@ -13,7 +13,7 @@ import pyarrow.parquet
 
 from understudy.errors import FormatError
 from understudy.schema import Column, Schema
-from understudy.schema.reading import Fault
+from understudy.schema.reading import Fault, is_text
 
 _ROWS = 65_536
 _NEEDS_QUOTES = r'^$|[",\r\n]|^\s|\s$'
@@ -30,14 +30,22 @@ def write_table(table: pa.Table, path: Path, schema: Schema) -> None:
 
 def write_csv(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
     """Write ``table`` as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
-    _write_lines(file, [pa.array([name]) for name in table.column_names])
+    _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
     for batch in table.to_batches(max_chunksize=_ROWS):
         columns = zip(batch.schema.names, batch.columns, strict=True)
-        _write_lines(file, [schema[name].spell(pa.chunked_array([values])).combine_chunks() for name, values in columns])
+        _write_lines(file, [_field(schema[name], values) for name, values in columns])
 
 
-def _write_lines(file: BinaryIO, fields: list[pa.Array]) -> None:
-    texts = [_quoted(pc.cast(field, pa.large_string())) for field in fields]
+def _field(column: Column, values: pa.Array) -> pa.Array:
+    """Return values as their fields, quoted where they may need it: numbers and moments never do."""
+    text = pc.cast(column.spell(pa.chunked_array([values])).combine_chunks(), pa.large_string())
+    if not (is_text(values.type) or pa.types.is_dictionary(values.type) or column.own_nulls):
+        return text
+    distinct = text.dictionary_encode()
+    return _quoted(distinct.dictionary).take(distinct.indices)
+
+
+def _write_lines(file: BinaryIO, texts: list[pa.Array]) -> None:
     ends = pa.scalar("\n", pa.large_string())
     lines = pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string()), null_handling="replace")
     file.write("".join(pc.binary_join_element_wise(lines, ends, pa.scalar("", pa.large_string())).to_pylist()).encode())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.review.opening import VIEW, Opened, texts_of
 from understudy.review.types import Spelling
+from understudy.schema.reading import is_text
 from understudy.source.duck import identifier, literal
 
 WIDEST = 1e300
@@ -121,6 +122,8 @@ def look(opened: Opened, field: pa.Field) -> Seen:
     present = f"count({name})"
     if pa.types.is_floating(field.type):
         present += f" FILTER (NOT isnan({name}))"
+    elif pa.types.is_dictionary(field.type) or is_text(field.type):
+        present += f" FILTER (trim({name}::VARCHAR) <> '')"
     query = f"SELECT count(*), count(*) - {present}, approx_count_distinct({name}) FROM {VIEW}"
     [(rows, missing, distinct)] = opened.ask(query)
     return Seen(opened, field.name, field.type, rows, missing, distinct)

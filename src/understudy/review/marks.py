@@ -5,9 +5,11 @@ Sees no table. The text of a draft shows what was seen in one, to its owner.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
+from typing import Any
 
 from understudy.errors import UserError
 from understudy.review.blocks import MARK, header
@@ -107,6 +109,30 @@ def remove_setting(text: str, name: str, key: str) -> str:
     start, end = block_of(text, name)
     lines = _set(text.splitlines()[start:end], key, "")
     return _replaced(text, start, end, [line for line in lines if line])
+
+
+def replace_block(text: str, name: str, lines: list[str]) -> str | None:
+    """Return the file with other settings of a column, but for where missing values go; without any it is left out.
+
+    None when there is no such column.
+    """
+    try:
+        start, end = block_of(text, name)
+    except UserError:
+        return None
+    if not lines:
+        return _replaced(text, start, end, ["# Left out.", f"# {header(name)}"])
+    old = tomllib.loads("\n".join(text.splitlines()[start:end])).get("columns", {}).get(name, {})
+    if old and not old.get("nullable"):
+        lines = [line for line in lines if line != "nullable = true"] + _catch_all(old, lines)
+    nulls = [f"nulls = {json.dumps(old['nulls'], ensure_ascii=False)}"] if old.get("nulls") else []
+    return _replaced(text, start, end, [header(name), *lines, *nulls])
+
+
+def _catch_all(old: dict[str, Any], lines: list[str]) -> list[str]:
+    """Keep the value that what cannot be placed counts as, if it is still listed; else null is one."""
+    values = tomllib.loads("\n".join(lines)).get("values", [])
+    return [f"other = {json.dumps(old['other'], ensure_ascii=False)}"] if old.get("other") in values else ["nullable = true"]
 
 
 def finish(text: str) -> str:

@@ -17,6 +17,8 @@ from understudy.schema.declaration import DEFAULT_BINS
 STEPS = (1000.0, 500.0, 100.0, 50.0, 25.0, 10.0, 5.0, 1.0, 0.5, 0.25, 0.1, 0.05)
 _MANTISSAS = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5))
 _NEGATIVE_CODES = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999)
+_SPIKE, _SPIKES = 0.02, 8
+"""The share of the rows that makes a value a spike, and how many of these are looked for."""
 _NINES = (99, 999, 9999, 99999, 999999, 9999999)
 
 
@@ -68,9 +70,10 @@ def layout(numbers: Counted, smallest: float) -> Layout:
     if _is_heavy(numbers, inner):
         return _logarithmic(numbers, inner, last, smallest)
     even = _even(inner if last is not None or first == 0 else numbers, smallest)
-    if last is None and first != 0:
+    spikes = _spikes(inner, even, smallest, _SPIKE * numbers.rows.sum())
+    if last is None and first != 0 and not spikes:
         return even
-    return _with_ends(even, first if first == 0 else None, last, smallest)
+    return _with_spikes(_with_ends(even, first if first == 0 else None, last, smallest), spikes, smallest)
 
 
 def _piles_up(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
@@ -118,6 +121,26 @@ def _with_ends(even: Layout, first: float | None, last: float | None, smallest: 
     if last is not None:
         return Layout(edges=(*(start for start in starts if start < last), last, last))
     return Layout(edges=tuple(starts))
+
+
+def _spikes(numbers: Counted, even: Layout, smallest: float, many: float) -> list[float]:
+    """Return values that ``many`` rows have and few beside them in their bin, as 40 hours a week; the commonest first."""
+    assert even.width is not None
+    if not smallest or even.width <= smallest:
+        return []
+    bins = np.floor((numbers.values - even.low) / even.width + 1e-9).astype(np.int64).clip(0)
+    beside = np.bincount(bins, numbers.rows)[bins] - numbers.rows
+    usual = beside / max(1.0, even.width / smallest - 1)
+    found = np.flatnonzero((numbers.rows >= many) & (numbers.rows > 5 * usual))
+    return [float(numbers.values[i]) for i in found[np.argsort(-numbers.rows[found])][:_SPIKES]]
+
+
+def _with_spikes(chosen: Layout, spikes: list[float], smallest: float) -> Layout:
+    """Give each of these values a bin of its own."""
+    *starts, top = chosen.edges
+    more = {_plain(edge) for spike in spikes for edge in (spike, spike + smallest) if spike + smallest < top}
+    last = [starts.pop()] if starts[-1] == top else []
+    return Layout(edges=(*sorted({*starts, *more}), *last, top))
 
 
 def _logarithmic(numbers: Counted, inner: Counted, last: float | None, smallest: float) -> Layout:

@@ -64,16 +64,23 @@ def draft_integer(seen: Seen) -> Block:
         return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
     if list(values) == [0, 1]:
         return numbers.block(['kind = "categorical"', "values = [0, 1]", *type_line(seen)], middle="0")
-    known = known_range(seen.name, values)
+    usual = _usual(numbers, ['kind = "integer"', *type_line(seen)])
+    return usual or _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+
+
+def _usual(numbers: Numbers, kind: list[str]) -> Block | None:
+    """Draft what everybody knows of whole numbers with this name, or a time of day; None where neither is so."""
+    name, values = numbers.seen.name, numbers.counted.values
+    known = known_range(name, values)
     if known is not None:
         low, high, width = known
         bins = [] if width is None else [f"width = {width}"]
-        lines = ['kind = "integer"', *type_line(seen), f"min = {low}", f"max = {high}", *bins]
-        return numbers.block(lines, middle=str((low + high) // 2))
-    if is_clock(seen.name, values):
-        kind = [f'type = "{seen.type}"'] if np.iinfo(str(seen.type)).max > 2400 else ['type = "int16"']
-        return numbers.block(['kind = "time"', 'format = "%H%M"', *kind], middle="12:00:00")
-    return _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+        return numbers.block([*kind, f"min = {low}", f"max = {high}", *bins], middle=str((low + high) // 2))
+    if not is_clock(name, values):
+        return None
+    held = numbers.seen.type
+    small = pa.types.is_integer(held) and np.iinfo(str(held)).max > 2400
+    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{held if small else "int64"}"'], middle="12:00:00")
 
 
 def _numbers(seen: Seen, whole: bool) -> Numbers:
@@ -148,7 +155,8 @@ def draft_real(seen: Seen) -> Block:
     places = _places(seen)
     if places is not None and max(abs(seen.counted.values)) * 10.0**places >= 2**48:
         places = None
-    return _ranged(numbers, 'kind = "real"', [] if places is None else [f"decimals = {places}"], places)
+    usual = _usual(numbers, ['kind = "real"', "decimals = 0"]) if places == 0 and not seen.of_text else None
+    return usual or _ranged(numbers, 'kind = "real"', [] if places is None else [f"decimals = {places}"], places)
 
 
 def _places(seen: Seen) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from understudy.errors import did_you_mean
 from understudy.schema import declaration as d
 from understudy.schema.binned import Binned
 from understudy.schema.bins import Bins, RealBins, WholeBins
@@ -110,8 +111,15 @@ def _listed(declared: d.Categorical | d.Ordinal, common: dict[str, Any]) -> List
     _check_prefix(declared)
     code = None if other is None else [*values, other].index(other)
     places = _places(len(values), code, declared.nullable, declared.invalid)
-    arrow, prefix = _listed_type(declared), declared.prefix
-    return Listed(**common, places=places, values=tuple(values), other_value=other, arrow=arrow, prefix=prefix)
+    _check_labels(declared)
+    more = {"arrow": _listed_type(declared), "prefix": declared.prefix, "meanings": declared.labels}
+    return Listed(**common, places=places, values=tuple(values), other_value=other, **more)
+
+
+def _check_labels(declared: d.Categorical | d.Ordinal) -> None:
+    known = [str(value) for value in declared.values]
+    if unknown := next((value for value in declared.labels if value not in known), None):
+        raise Wrong(f'labels names "{unknown}", which is not among the values.{did_you_mean(unknown, known)}', "labels")
 
 
 def _check_prefix(declared: d.Categorical | d.Ordinal) -> None:

@@ -78,6 +78,7 @@ class _Listed(_Column):
         default=None,
         description="Where a value that is not listed goes. Default: other when it is declared, else null.",
     )
+    labels: dict[str, str] = Field(default={}, description='What values mean, for people: { "1" = "Male", "2" = "Female" }.')
     prefix: int | None = Field(default=None, ge=1, description="A text counts as its first so many characters.")
     type: TextType | IntegerType | None = Field(default=None, description="The type of the decoded column.")
 

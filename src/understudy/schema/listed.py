@@ -5,7 +5,8 @@ Reading sees private rows and never raises on a value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +32,7 @@ class Listed(Column):
     other_value: Label | None
     arrow: pa.DataType
     prefix: int | None = None
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def other_label(self) -> str:
@@ -53,8 +55,9 @@ class Listed(Column):
         return self.arrow
 
     def ordinary_labels(self) -> tuple[str, ...]:
-        """Spell each listed value."""
-        return tuple(_spell(value) for value in self.values)
+        """Spell each listed value, with what it means where that is declared."""
+        spelled = [_spell(value) for value in self.values]
+        return tuple(f"{text} ({self.meanings[text]})" if text in self.meanings else text for text in spelled)
 
     @cached_property
     def _known(self) -> tuple[Label, ...]:

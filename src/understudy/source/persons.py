@@ -7,9 +7,11 @@ person more adds so many rows at most, and changes nothing of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from tempfile import TemporaryFile
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +25,9 @@ T = TypeVar("T", "Marks", "Census")
 
 _BUCKETS = 64
 _BUFFER_ROWS = 2**20
-
-BYTES_A_ROW = 24
-"""What a row takes while persons are counted for the first time; after that, a person takes about 64 bytes."""
+_BYTES_A_PERSON = 75
+_HELD_ROWS = 2**23
+"""Rows whose marks are held in memory, in 200 MB; those of a larger table go to files without a name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,16 @@ class Marks:
             rank = scrambled(rank ^ column.astype(np.uint64))
         return cls(identities.first, identities.second, rank)
 
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Marks:
+        """Return the rows that were written as ``to_bytes`` does."""
+        words = np.frombuffer(content, np.uint64).reshape(-1, 3)
+        return cls(*(words[:, i].copy() for i in range(3)))
+
+    def to_bytes(self) -> bytes:
+        """Return all rows, one after another."""
+        return np.column_stack([self.first, self.second, self.rank]).tobytes()
+
     def take(self, rows: NDArray[np.integer] | Bools) -> Marks:
         """Return some of the rows."""
         return Marks(self.first[rows], self.second[rows], self.rank[rows])
@@ -62,6 +74,52 @@ class Marks:
         order = np.argsort(number, kind="stable")
         ends = np.cumsum(np.bincount(number, minlength=_BUCKETS))
         return [self.take(rows) for rows in np.split(order, ends[:-1])]
+
+
+def memory_for(rows: int) -> int:
+    """Return the bytes that holding persons to a limit may take for so many rows: each may be of another person."""
+    return 24 * min(rows, _HELD_ROWS + _BUFFER_ROWS) + _BYTES_A_PERSON * rows
+
+
+class Buckets:
+    """Marks of a whole table, taken apart so that each bucket fits in memory: in memory, or in files where they are many."""
+
+    def __init__(self) -> None:
+        self._held: list[list[Marks]] = [[] for _ in range(_BUCKETS)]
+        self._rows, self._files, self._opened = 0, ExitStack(), list[BinaryIO]()
+
+    def __enter__(self) -> Buckets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def add(self, marks: Marks) -> None:
+        """Put rows into their buckets."""
+        for held, part in zip(self._held, marks.buckets(), strict=True):
+            held.append(part)
+        self._rows += len(marks.rank)
+        if self._rows > _HELD_ROWS:
+            self._write()
+
+    def each(self) -> Iterator[Marks]:
+        """Yield the buckets one after another; none is held after that."""
+        if self._opened:
+            self._write()
+        for number, held in enumerate(self._held):
+            yield self._read(self._opened[number]) if self._opened else _joined(Marks, held)
+
+    def _write(self) -> None:
+        if not self._opened:
+            self._opened = [self._files.enter_context(TemporaryFile()) for _ in self._held]  # noqa: SIM115
+        for file, held in zip(self._opened, self._held, strict=True):
+            file.write(_joined(Marks, held).to_bytes() if held else b"")
+        self._rows = 0
+
+    @staticmethod
+    def _read(file: BinaryIO) -> Marks:
+        file.seek(0)
+        return Marks.from_bytes(file.read())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +142,15 @@ class Census:
     @classmethod
     def of(cls, marks: Iterable[Marks], most: int) -> Census:
         """Read the rows of all persons, once; of each, ``most`` are used."""
-        buckets: list[list[Marks]] = [[] for _ in range(_BUCKETS)]
-        waiting = [Marks.none()]
-        for batch in marks:
-            waiting.append(batch)
-            if sum(len(part.rank) for part in waiting) >= _BUFFER_ROWS:
-                _spread(waiting, buckets)
-        waiting.append(Marks.none())
-        _spread(waiting, buckets)
-        return _joined(cls, [_census(_joined(Marks, bucket), most) for bucket in buckets])
+        with Buckets() as buckets:
+            waiting = [Marks.none()]
+            for batch in marks:
+                waiting.append(batch)
+                if sum(len(part.rank) for part in waiting) >= _BUFFER_ROWS:
+                    buckets.add(_joined(Marks, waiting))
+                    waiting = [Marks.none()]
+            buckets.add(_joined(Marks, waiting))
+            return _joined(cls, [_census(bucket, most) for bucket in buckets.each()])
 
     def find(self, first: Words, second: Words) -> NDArray[np.intp]:
         """Return the place of each person, or -1 for one who is not here."""
@@ -187,15 +245,12 @@ def _between(marks: Marks, runs: NDArray[np.intp], begin: Counts, last: Counts, 
     )
 
 
-def _spread(waiting: list[Marks], buckets: Sequence[list[Marks]]) -> None:
-    """Put the rows that wait into their buckets."""
-    for bucket, part in zip(buckets, _joined(Marks, waiting).buckets(), strict=True):
-        bucket.append(part)
-
-
 def _joined(kind: type[T], parts: list[T]) -> T:
-    """Put parts together, and empty the list, so that they are not held any longer."""
-    names = [field.name for field in fields(kind)]
-    whole = kind(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    """Put parts together, and empty the list: nothing is held twice."""
+    columns = [[getattr(part, field.name) for part in parts] for field in fields(kind)]
     parts.clear()
-    return whole
+    whole = []
+    for column in columns:
+        whole.append(np.concatenate(column))
+        column.clear()
+    return kind(*whole)

@@ -21,6 +21,9 @@ from understudy.source.persons import Census, Limit, Marks
 from understudy.source.protocol import Batch, Declared, Encoder, Reader
 from understudy.source.tally import Tally
 
+KEPT_BYTES = 2**28
+"""Codes of a streamed table that are kept in memory take at most so much."""
+
 
 class MemorySource:
     """Codes in memory, encoded once, equal rows folded together."""
@@ -56,22 +59,38 @@ class MemorySource:
         """Return the exact counts of each clique."""
         tally = Tally(self.domain, cliques)
         for chunk in self._chunks:
-            tally.add(chunk)
+            tally.add(chunk, folded=True)
         return tally.counts()
 
 
 class StreamedSource:
-    """A table too large to keep: each ``count`` is one pass over the columns that its cliques name.
+    """A table that is read at each ``count``, in one pass over the columns that its cliques name.
 
-    Where persons have several rows, one pass more comes before the first.
+    Where persons have several rows, one pass more comes before the first. Whoever counts again will do so often: the second
+    pass keeps the codes for those after it, unless they take more than ``KEPT_BYTES``.
     """
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
         self.domain = schema.domain
         self._rows = rows_of(reader, schema)
+        self._counted = 0
+        self._kept: MemorySource | None = None
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique, in one pass."""
+        self._counted += 1
+        if self._counted == 2:
+            self._kept = self._keep()
+        return self._pass(cliques) if self._kept is None else self._kept.count(cliques)
+
+    def _keep(self) -> MemorySource | None:
+        """Return the codes of all rows in memory; None where they are too many."""
+        row = sum(np.min_scalar_type(size - 1).itemsize for size in self.domain.sizes)
+        batches = _Within(self._rows.batches(self.domain), KEPT_BYTES // max(row, 1))
+        kept = MemorySource(self.domain, batches)
+        return None if batches.cut else kept
+
+    def _pass(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         needed = self.domain.clique({attribute for clique in cliques for attribute in clique})
         domain = self.domain.project(needed)
         tally = Tally(domain, cliques)
@@ -79,6 +98,21 @@ class StreamedSource:
             tally.add(chunk)
             del chunk  # not to be held while the next is read
         return tally.counts()
+
+
+class _Within:
+    """Batches of no more than so many rows in all; ``cut`` says afterwards whether there were more."""
+
+    def __init__(self, batches: Iterator[Codes], rows: int) -> None:
+        self._batches, self._left, self.cut = batches, rows, False
+
+    def __iter__(self) -> Iterator[Codes]:
+        for batch in self._batches:
+            self._left -= batch.rows
+            if self._left < 0:
+                self.cut = True
+                return
+            yield batch
 
 
 class Rows(Protocol):

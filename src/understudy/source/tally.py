@@ -43,9 +43,9 @@ class Tally:
         self._counts = {p: np.zeros([domain.sizes[i] for i in p], np.int64) for p in self._asked}
         self._plans: dict[int, tuple[Carrier, ...]] = {}
 
-    def add(self, codes: Codes) -> None:
-        """Count one batch of rows."""
-        if len(self._plan(codes.rows)) >= _PASSES_WORTH_FOLDING:
+    def add(self, codes: Codes, *, folded: bool = False) -> None:
+        """Count one batch of rows; ``folded`` where equal ones were folded already, or are not worth it."""
+        if not folded and len(self._plan(codes.rows)) >= _PASSES_WORTH_FOLDING:
             codes = compress(codes, self.domain.sizes)
         pass_ = _Pass(codes, self.domain.sizes)
         for carrier in self._plan(codes.rows):

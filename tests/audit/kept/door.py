@@ -86,6 +86,17 @@ MUTANTS = [
         f"{SENSITIVITY}test_no_score_moves_by_more_than_its_declared_sensitivity",
     ),
     one(
+        "a-neighbour-s-cell",
+        3,
+        "of distances taken together, each has the first cell of the next",
+        (
+            "privacy/scoring.py",
+            "    sums = np.add.reduceat(apart, np.append(0, ends[:-1]))\n",
+            "    sums = np.add.reduceat(apart, np.append(0, ends[:-1])) + np.append(apart[ends[:-1]], 0)\n",
+        ),
+        f"{SENSITIVITY}test_many_distances_at_once_are_each_its_own",
+    ),
+    one(
         "wrong-unit-of-a-marginal",
         (11, 17),
         "replacing a record charged as if it were added",

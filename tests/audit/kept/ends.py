@@ -147,6 +147,24 @@ MUTANTS: list[Mutant] = [
         f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(
+        "candidates-of-any-size-at-once",
+        35,
+        "The estimates of all candidates are held at once, whatever they take",
+        ("mechanism/candidates.py", "        return held_at_once(domain, found)\n", "        return found\n"),
+        f"{MEMORY}test_candidates_whose_estimates_would_take_too_much_are_left_out",
+    ),
+    one(
+        "rows-by-what-is-free",
+        14,
+        "As many synthetic rows as fit into what is free, which depends on the table",
+        (
+            "mechanism/memory.py",
+            "    return None if memory is None else max(0, memory - PROCESS - FIXED) // (VALUE_BYTES * columns)",
+            "    return (memory_left(memory) or 0) // (VALUE_BYTES * columns)",
+        ),
+        f"{MEMORY}test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free",
+    ),
+    one(
         "the-clock-runs-while-counting",
         10,
         "How long it takes to count the table decides when a run ends",

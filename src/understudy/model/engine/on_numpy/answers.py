@@ -88,7 +88,8 @@ class Answers:
         found = self._pairs(whole)
         left = [mask for mask in whole if mask not in found]
         found |= zip(left, self._all(left), strict=True)
-        return [_product([found[part] for part in some], total) for some in parts]
+        scaled = {mask: piece.table * total for mask, piece in found.items()}
+        return [scaled[some[0]] if len(some) == 1 else _product([found[p] for p in some], scaled[some[0]]) for some in parts]
 
     def _split(self, wanted: Mask) -> list[Mask]:
         """Return ``wanted`` by the parts of the model that share nothing, in the order of their first attributes."""
@@ -353,14 +354,11 @@ def _parts(cliques: Sequence[Mask], parents: Sequence[int], attributes: int) -> 
     return found
 
 
-def _product(pieces: list[Piece], total: float) -> NDArray[np.float64]:
-    """Multiply tables that share nothing, axes in domain order, the sum ``total``."""
-    table = pieces[0].table * total
-    if len(pieces) == 1:
-        return table
+def _product(pieces: list[Piece], table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Multiply tables that share nothing, axes in domain order; ``table`` is the first of them, scaled."""
     for piece in pieces[1:]:
         table = np.multiply.outer(table, piece.table)
+    if table.ndim == len(pieces):
+        return table
     scope = [a for piece in pieces for a in piece.scope]
-    if scope != sorted(scope):
-        table = np.ascontiguousarray(table.transpose(sorted(range(len(scope)), key=scope.__getitem__)))
-    return table
+    return np.ascontiguousarray(table.transpose(sorted(range(len(scope)), key=scope.__getitem__)))

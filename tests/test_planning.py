@@ -1,0 +1,59 @@
+"""A plan answers from the schema alone, in seconds for any schema, and its forecasts grow with what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import understudy
+from release_tables import schema
+from understudy import Schema
+from understudy.domain import Clique, Combinations
+from understudy.planning import REHEARSED
+
+
+def wide(columns: int, codes: int = 6) -> Schema:
+    return Schema.from_domain({f"c{i}": codes for i in range(columns)})
+
+
+@pytest.mark.parametrize(("columns", "codes"), [(500, 6), (48, 1001)])
+def test_a_wide_schema_is_planned_without_a_rehearsal_and_nothing_is_listed(
+    columns: int, codes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Combinations.__iter__
+
+    def few(self: Combinations) -> Iterator[Clique]:
+        assert len(self) <= 1000, "a plan listed the marginals of a wide workload"
+        return listed(self)
+
+    monkeypatch.setattr(Combinations, "__iter__", few)
+    found = understudy.plan(wide(columns, codes), rows=20_000, epsilon=1)
+    assert found.rehearsal is None
+    assert found.marginals > 18_000
+    assert found.seconds > REHEARSED
+    assert found.typical_memory <= found.memory < 2**31
+
+
+def test_forecasts_grow_with_columns_rows_and_budget() -> None:
+    def plan(columns: int, rows: int, epsilon: float) -> understudy.Plan:
+        return understudy.plan(wide(columns, 20), rows=rows, epsilon=epsilon, rehearse=False)
+
+    base = plan(20, 10_000, 1)
+    for more in (plan(40, 10_000, 1), plan(20, 1_000_000, 1), plan(20, 10_000, 20)):
+        assert more.seconds > base.seconds
+        assert more.typical_memory > base.typical_memory
+    assert plan(20, 10_000, 20).memory == base.memory  # what it may take does not depend on the budget
+
+
+def test_a_rehearsal_is_made_where_it_takes_seconds_or_is_asked_for() -> None:
+    settings = {"rows": 300, "epsilon": 1, "workload": "all-1way"}
+    assert understudy.plan(schema(), **settings).rehearsal is not None  # type: ignore[arg-type]
+    assert understudy.plan(schema(), rehearse=False, **settings).rehearsal is None  # type: ignore[arg-type]
+
+
+def test_a_limit_on_memory_is_planned_with() -> None:
+    settings = {"rows": 1000, "epsilon": 1, "rehearse": False}
+    free, tight = (understudy.plan(wide(20), memory=limit, **settings) for limit in (None, "500MB"))  # type: ignore[arg-type]
+    assert tight.max_size < free.max_size
+    assert tight.memory <= 500 * 2**20 < free.memory
