@@ -43,7 +43,7 @@ other = false
 RNG = np.random.default_rng(3)
 FIRST = RNG.integers(0, 3, 90)
 CODES = np.column_stack([FIRST, (FIRST + RNG.integers(0, 2, 90)) % 3, RNG.integers(0, 2, 90)]).astype(np.int32)
-MAKING = ("aim", "mwem", "independent", "gaussian+pgm")
+MAKING = ("aim", "aim2", "mwem", "independent", "gaussian+pgm")
 ENDS: list[dict[str, float]] = [
     {"epsilon": EPSILONS[0], "delta": DELTAS[0]},
     {"epsilon": EPSILONS[1], "delta": DELTAS[0]},

@@ -48,7 +48,7 @@ class Crowd:
 def test_every_measurement_of_a_run_is_exact_where_there_is_no_noise(name: str, rows: int, unit: Unit) -> None:
     """With a budget so large that noise is zero, what is measured is the table, to the last record."""
     door = Door(Crowd(rows), Budget.of(rho=10**7), unit=unit)
-    outcome = mechanism(name, **({"rounds": 4} if name in ("aim", "mwem") else {})).run(
+    outcome = mechanism(name, **({"rounds": 4} if name in ("aim", "aim2", "mwem") else {})).run(
         door, Workload.all_kway(DOMAIN, 2), estimator=partial(fit, max_iterations=5)
     )
     quiet = [m for m in outcome.measurements if m.sigma < 0.02]
@@ -102,7 +102,7 @@ def test_a_table_of_nobody_makes_a_release(mechanism: str) -> None:
         table(0),
         schema(),
         epsilon=0.5,
-        **({"rounds": 20} if mechanism == "aim" else {}),
+        **({"rounds": 20} if mechanism in ("aim", "aim2") else {}),
         workload="all-1way",
         mechanism=mechanism,
         progress=False,

@@ -136,7 +136,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
 
 def synthesizing(mechanism: str, unit: Unit, *, declared: Schema | None = None, **settings: Any) -> Act:
     def act(table: Any, out: Path, tell: Callable[[Any], None]) -> Any:
-        rounds = {"rounds": 6} if mechanism in ("aim", "mwem") else {}
+        rounds = {"rounds": 6} if mechanism in ("aim", "aim2", "mwem") else {}
         asked = {**SETTINGS, **rounds, "mechanism": mechanism, "unit": unit, "out": out / "release", "progress": tell}
         return understudy.synthesize(table, declared or schema(), **{**asked, **settings})
 

@@ -147,7 +147,8 @@ def ratio_of_distances(made: Distances, estimates: Sequence[Candidate], unit: Un
 
 def running(name: str, unit: Unit, rho: Fraction, runs: int, noise: MakeNoise) -> Guess:
     """Attack whole runs of a mechanism: every measurement, and every choice that led to it."""
-    workload, how = Workload.all_kway(DOMAIN, 2), mechanism(name, **({"rounds": 6} if name in ("aim", "mwem") else {}))
+    rounds = {"rounds": 6} if name in ("aim", "aim2", "mwem") else {}
+    workload, how = Workload.all_kway(DOMAIN, 2), mechanism(name, **rounds)
 
     def once(table: Table) -> float:
         watched = Watching(table, rho, unit, noise())

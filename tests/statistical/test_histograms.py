@@ -58,7 +58,7 @@ def hash_of(clique: tuple[str, ...]) -> int:
 
 def released(name: str, rows: Rows, unit: Unit, runs: int, noise: Callable[[], Noise | None]) -> NDArray[np.float64]:
     """Run many times; return runs × features."""
-    options = {"rounds": 4} if name in ("aim", "mwem") else {}
+    options = {"rounds": 4} if name in ("aim", "aim2", "mwem") else {}
     how, table = mechanism(name, **options), Table(rows, DOMAIN)
     made = []
     for _ in range(runs):

@@ -92,7 +92,7 @@ class Fitted:
         return LEAST_LEFT * expected_noise(self.config, scale)
 
     def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
-        """Leave out what holds a drowned pair or column and so is drowned itself, unless it could win with all its noise."""
+        """Leave out what is or holds a drowned pair, and so is drowned itself, unless it could win with all its noise."""
         small = [r for r in choices if len(r) <= SMALL]
         turn, noise = len(run.rounds) + 1, expected_noise(self.config, scale)
 
@@ -105,7 +105,7 @@ class Fitted:
         return [
             r
             for r in choices
-            if len(r) <= SMALL or noise * run.domain.cells(r) < 2 * rows or not any(s.issubset(r) for s in drowned)
+            if len(r) <= 1 or noise * run.domain.cells(r) < 2 * rows or not any(s.issubset(r) for s in drowned)
         ]
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
