@@ -112,7 +112,7 @@ def test_with_the_largest_epsilon_the_counts_are_exact(mechanism: str, noise: st
 def test_a_plan_can_be_made_for_whatever_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.planning.MOST_REHEARSED", 500)
     for budget in ENDS:
-        found = plan(SCHEMA, rows=10**9, **budget, workload="all-2way", time_limit=0)
+        found = plan(SCHEMA, rows=10**9, **budget, workload="all-2way", time_limit=0, rehearse=True)
         assert found.rehearsal is not None
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-import pkgutil
 import re
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -65,11 +66,9 @@ def test_privacy_arguments_are_keywords() -> None:
 
 
 def test_every_module_says_what_it_owns() -> None:
-    import importlib
-
-    for module in pkgutil.walk_packages(understudy.__path__, "understudy."):
-        if not module.name.endswith("__main__"):
-            assert importlib.import_module(module.name).__doc__, module.name
+    (folder,) = understudy.__path__
+    for path in Path(folder).rglob("*.py"):  # read, not imported: some need a library that is not here
+        assert path.name == "__main__.py" or ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
 def test_neither_frame_library_is_imported_unless_the_user_did() -> None:

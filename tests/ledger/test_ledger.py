@@ -230,7 +230,7 @@ def test_time_that_was_used_counts_when_a_run_goes_on(tmp_path: Path) -> None:
 
     def run(log, clock, listen=None):  # type: ignore[no-untyped-def]
         door = Door(source(), BUDGET, journal=log)
-        how = mechanism("aim", rounds=20, time_limit=100.0)
+        how = mechanism("aim", rounds=20, time_limit=1000.0)
         return how.run(door, WORKLOAD, estimator=QUICK, clock=clock, on_event=listen)
 
     ticks = iter(range(10_000))

@@ -256,7 +256,7 @@ class Clock:
 
 def test_a_time_limit_ends_the_run_with_the_whole_budget(make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds alone; what is left for the time after them is tested with the pace."""
-    for part in ("STEPS", "TABLES", "VALUE_SECONDS", "REST"):
+    for part in ("STEPS", "MARGIN", "VALUE_SECONDS", "CELL_SECONDS", "REST"):
         monkeypatch.setattr(f"understudy.mechanism.pace.{part}", 0.0)
     door = make_door(rho=8)
     free = mechanism("aim").run(make_door(rho=8), TWO_WAY, clock=Clock())
