@@ -198,11 +198,9 @@ def test_a_plan_says_when_a_run_would_be_refused(tmp_path: Path, monkeypatch: py
     asked = ["plan", "-s", str(tmp_path / "a.json"), "--rows", "100", "-e", "1", "--no-rehearsal"]
     assert "refused" not in CliRunner().invoke(main, asked).output
     monkeypatch.setattr(memory, "_left", lambda: iter([10 * MEGABYTE]))
-    monkeypatch.setattr(
-        sys.modules["understudy.cli.plan"], "resident", lambda: 100 * MEGABYTE
-    )  # this one has run many tests
+    monkeypatch.setattr(sys.modules["understudy.cli.plan"], "resident", lambda: 100 * MEGABYTE)  # not as large as tests grow
     assert re.search("That is more than the .* MB that there are: refused", CliRunner().invoke(main, asked).output)
-    monkeypatch.undo()
+    monkeypatch.setattr(memory, "_left", lambda: iter([]))
     assert "refused" in CliRunner().invoke(main, [*asked, "--memory", "100MB"]).output
 
 
