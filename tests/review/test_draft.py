@@ -180,3 +180,35 @@ def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="whole Parquet file") as caught:
         draft_schema(tmp_path / "bad.parquet")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["patient_id", "PatientNo", "person id"])
+@pytest.mark.parametrize("spell", [int, "P{:05d}".format], ids=["numbers", "texts"])
+def test_an_identifier_with_several_rows_each_is_left_out_and_said_to_be_a_person_perhaps(name: str, spell: object) -> None:
+    people = [spell(i // 4) for i in range(4000)]  # type: ignore[operator]
+    text = draft_schema(pa.table({name: people, "sex": ["f", "m"] * 2000}))
+    assert list(parse_schema(text).domain) == ["sex"]
+    (mark,) = [mark for mark in marks_of(text) if mark.column == name]
+    assert f'person = "{name}"' in mark.message
+    assert "rows_per_person" in mark.message
+    assert "prefix" not in mark.message
+
+
+def test_a_column_of_few_codes_is_no_person_whatever_its_name() -> None:
+    text = draft_schema(pa.table({"state_id": [i % 50 for i in range(4000)], "sex": ["f", "m"] * 2000}))
+    assert list(parse_schema(text).domain) == ["state_id", "sex"]
+
+
+def test_several_words_for_missing_among_texts_are_nulls_and_one_alone_is_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    towns = ["Bern", "Genf", "NA", "None", "", "-", "NA", "Bern"]
+    path.write_text("town,paid\n" + "".join(f"{towns[i % 8]},{['yes', 'no', 'n/a'][i % 3]}\n" for i in range(2400)))
+    text = draft_schema(path)
+    columns = tomllib.loads(text)["columns"]
+    assert columns["town"]["values"] == ["Bern", "Genf", "None"]
+    assert columns["town"]["nulls"] == ["NA", "-"]
+    assert columns["paid"]["values"] == ["n/a", "no", "yes"]
+    assert "nulls" not in columns["paid"]
+    (mark,) = [mark for mark in marks_of(text) if mark.column == "town"]
+    assert '"NA", "-" seem to mean "missing"' in mark.message
+    assert check_schema(path, parse_schema(text)) == []

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, number, quote
 from understudy.review.look import Counted, Seen
-from understudy.review.names import is_clock, known_range
+from understudy.review.names import is_clock, is_identifier, known_range, person_or_nothing
 from understudy.review.numbers import Layout, layout, missing_codes, step_of
 from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
@@ -60,6 +60,8 @@ def draft_integer(seen: Seen) -> Block:
     values = numbers.counted.values
     if seen.rows > 100 and len(values) > 0.9 * seen.rows:
         return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
+    if is_identifier(seen.name, len(values)):
+        return Block(seen.name, mark=person_or_nothing(seen.name))
     if len(values) == 0 or max(abs(values)) >= 2**53 - 1:
         return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
     if list(values) == [0, 1]:
