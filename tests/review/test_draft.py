@@ -99,6 +99,16 @@ def test_bounds_are_rounded_outward_so_that_extremes_are_not_shown() -> None:
     assert (declared["min"], declared["max"], declared["width"]) == (150, 950, 50)
 
 
+def test_what_does_not_fit_counts_as_a_bins_start_and_not_as_a_value_that_somebody_has() -> None:
+    rng = np.random.default_rng(5)
+    wages, paid = np.round(rng.normal(5000, 900, 4001), 2), np.round(rng.lognormal(4, 1.6, 4001), 2)
+    share = np.round(rng.uniform(0.01, 0.37, 4001), 3)
+    columns = tomllib.loads(draft_schema(pa.table({"wage": wages, "paid": paid, "share": share})))["columns"]
+    assert len(str(columns["share"]["other"])) <= 5  # 0.15, and not 0.15000000000000002
+    assert columns["wage"]["other"] % columns["wage"]["width"] == 0
+    assert columns["paid"]["other"] in columns["paid"]["edges"]
+
+
 def test_a_csv_with_its_own_date_format_fits_its_draft(tmp_path: Path) -> None:
     file = tmp_path / "a file's.csv"
     file.write_text("d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50)))

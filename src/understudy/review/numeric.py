@@ -109,8 +109,18 @@ def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None)
     smallest = 0.0 if decimals is None else step or 10.0**-decimals
     chosen = _within(numbers, layout(counted, smallest))
     steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
-    middle = number(min(max(counted.quantile(0.5), *_ends(chosen)[:1]), _ends(chosen)[1]), whole)
+    middle = number(_start(chosen, counted.quantile(0.5)), whole)
     return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT, middle)
+
+
+def _start(chosen: Layout, value: float) -> float:
+    """Return where the bin of a value starts: the value itself is somebody's."""
+    if chosen.edges:
+        return max((edge for edge in chosen.edges if edge <= value), default=chosen.edges[0])
+    if chosen.width is None:
+        return chosen.low
+    start = chosen.low + max((value - chosen.low) // chosen.width, 0.0) * chosen.width
+    return min(max(float(f"{start:.15g}"), chosen.low), chosen.high)
 
 
 def _bins(chosen: Layout, whole: bool) -> list[str]:
