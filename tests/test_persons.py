@@ -128,6 +128,15 @@ def test_card_report_and_console_speak_of_persons(unit: str, tmp_path: Path) -> 
     assert line in repr(release)
 
 
+def test_report_and_query_say_which_rows_are_counted(tmp_path: Path) -> None:
+    made(out=tmp_path / "r")
+    said = words_of((tmp_path / "r" / "report.html").read_text(encoding="utf-8"))
+    which = 'Counts are of the rows that were used: at most 4 of each "patient".'
+    assert which in said
+    assert "Real records, used, about" in said
+    assert which in CliRunner().invoke(main, ["query", str(tmp_path / "r"), "ward"]).output
+
+
 def test_rows_are_spoken_of_where_each_is_a_person() -> None:
     release = understudy.synthesize(visits(), ROWS, **QUICK)
     assert "one row added or removed" in repr(release)

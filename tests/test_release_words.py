@@ -6,12 +6,13 @@ import re
 from decimal import Decimal
 from html import unescape
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from release_tables import quick, table
-from understudy import Release
+from understudy import Answer, Release
 from understudy.manifest.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
 from understudy.quantities import show_size
 from understudy.report import render_report
@@ -87,3 +88,20 @@ def test_confidence_is_not_rounded() -> None:
 
 def test_large_factors_are_told_by_their_power_of_ten() -> None:
     assert [factor(e) for e in (0.0, 1.0, 1e3, 1e6)] == ["1", "2.72", "10^435", "10^434,295"]
+
+
+def test_a_marginal_shows_its_cells_on_a_console() -> None:
+    answer = Answer(
+        ("sex", "ward"), (("F", "null"), ("a", "long name")), np.array([[1234.56, 2], [3, 4]]), None, private=False
+    )
+    assert repr(answer).splitlines() == [
+        "sex   ward         count",
+        "F     a          1,234.6",
+        "F     long name      2.0",
+        "null  a              3.0",
+        "null  long name      4.0",
+        answer.promise(),
+    ]
+    wide = Answer(("a",), (tuple(map(str, range(100))),), np.ones(100), None, private=True)
+    assert len(repr(wide).splitlines()) == 1 + 12 + 2
+    assert "100 cells" in repr(wide)

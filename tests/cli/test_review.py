@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -117,3 +118,14 @@ def wait_for_end(child: int, terminal: int, until: float) -> int:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return -1
+
+
+def test_a_review_without_a_terminal_says_so(drafted: Path) -> None:
+    """Keys come from a terminal; a pipe in a session without one has none."""
+    before = drafted.read_text()
+    command = [sys.executable, "-m", "understudy", "schema", "review", str(drafted)]
+    ended = subprocess.run(command, input="aaaay", capture_output=True, text=True, start_new_session=True, check=False)
+    assert ended.returncode == 2
+    assert "needs a terminal" in ended.stderr
+    assert "/dev/tty" not in ended.stderr
+    assert drafted.read_text() == before

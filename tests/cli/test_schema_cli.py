@@ -91,6 +91,14 @@ def test_show(folder: Path) -> None:
     assert answer["draft"] is False
 
 
+def test_show_names_the_person(folder: Path) -> None:
+    path = folder / "persons.toml"
+    path.write_text('person = "patient"\nrows_per_person = 4\n\n[columns.ill]\nkind = "boolean"\nnullable = true\n')
+    assert 'Person: "patient", with at most 4 rows each' in run("schema", "show", path).stdout
+    answer = json.loads(run("schema", "show", path, "--json").stdout)
+    assert (answer["person"], answer["rows_per_person"]) == ("patient", 4)
+
+
 def test_mistakes_are_messages(folder: Path) -> None:
     broken = folder / "broken.toml"
     broken.write_text('[columns.age]\nkind = "integer"\nmni = 3\nmax = 4\nnullable = true\n')

@@ -99,6 +99,16 @@ def test_bounds_are_rounded_outward_so_that_extremes_are_not_shown() -> None:
     assert (declared["min"], declared["max"], declared["width"]) == (150, 950, 50)
 
 
+def test_what_does_not_fit_counts_as_a_bins_start_and_not_as_a_value_that_somebody_has() -> None:
+    rng = np.random.default_rng(5)
+    wages, paid = np.round(rng.normal(5000, 900, 4001), 2), np.round(rng.lognormal(4, 1.6, 4001), 2)
+    share = np.round(rng.uniform(0.01, 0.37, 4001), 3)
+    columns = tomllib.loads(draft_schema(pa.table({"wage": wages, "paid": paid, "share": share})))["columns"]
+    assert len(str(columns["share"]["other"])) <= 5  # 0.15, and not 0.15000000000000002
+    assert columns["wage"]["other"] % columns["wage"]["width"] == 0
+    assert columns["paid"]["other"] in columns["paid"]["edges"]
+
+
 def test_a_csv_with_its_own_date_format_fits_its_draft(tmp_path: Path) -> None:
     file = tmp_path / "a file's.csv"
     file.write_text("d,n,z\n" + "".join(f"{1 + i % 28:02}/0{1 + i % 9}/2021,{i},0{i % 7}\n" for i in range(50)))
@@ -180,3 +190,35 @@ def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="whole Parquet file") as caught:
         draft_schema(tmp_path / "bad.parquet")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["patient_id", "PatientNo", "person id"])
+@pytest.mark.parametrize("spell", [int, "P{:05d}".format], ids=["numbers", "texts"])
+def test_an_identifier_with_several_rows_each_is_left_out_and_said_to_be_a_person_perhaps(name: str, spell: object) -> None:
+    people = [spell(i // 4) for i in range(4000)]  # type: ignore[operator]
+    text = draft_schema(pa.table({name: people, "sex": ["f", "m"] * 2000}))
+    assert list(parse_schema(text).domain) == ["sex"]
+    (mark,) = [mark for mark in marks_of(text) if mark.column == name]
+    assert f'person = "{name}"' in mark.message
+    assert "rows_per_person" in mark.message
+    assert "prefix" not in mark.message
+
+
+def test_a_column_of_few_codes_is_no_person_whatever_its_name() -> None:
+    text = draft_schema(pa.table({"state_id": [i % 50 for i in range(4000)], "sex": ["f", "m"] * 2000}))
+    assert list(parse_schema(text).domain) == ["state_id", "sex"]
+
+
+def test_several_words_for_missing_among_texts_are_nulls_and_one_alone_is_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    towns = ["Bern", "Genf", "NA", "None", "", "-", "NA", "Bern"]
+    path.write_text("town,paid\n" + "".join(f"{towns[i % 8]},{['yes', 'no', 'n/a'][i % 3]}\n" for i in range(2400)))
+    text = draft_schema(path)
+    columns = tomllib.loads(text)["columns"]
+    assert columns["town"]["values"] == ["Bern", "Genf", "None"]
+    assert columns["town"]["nulls"] == ["NA", "-"]
+    assert columns["paid"]["values"] == ["n/a", "no", "yes"]
+    assert "nulls" not in columns["paid"]
+    (mark,) = [mark for mark in marks_of(text) if mark.column == "town"]
+    assert '"NA", "-" seem to mean "missing"' in mark.message
+    assert check_schema(path, parse_schema(text)) == []

@@ -13,7 +13,7 @@ from rich.table import Table
 from understudy.cli.options import FOLDER, as_json, print_json, warn
 from understudy.errors import UserError
 from understudy.manifest import NOT_PRIVATE
-from understudy.manifest.promise import confidence
+from understudy.manifest.promise import confidence, counted_words
 from understudy.release import Answer, Release, load
 from understudy.uncertainty import Intervals
 
@@ -36,6 +36,7 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, json_: bool) -> No
     """Show how many rows have which values of COLUMNS, by the model of the release in DIR, and how far off that may be.
 
     Intervals are for the private table's own counts, each by itself; they exist where a noisy marginal contains the columns.
+    Where persons are protected, counts are of the rows that were used.
     """
     release = load(folder)
     answer, intervals = release.marginal(*columns), intervals_of(release, columns)
@@ -46,6 +47,8 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, json_: bool) -> No
         warn(release.notice)
     Console().print(_table(answer, intervals, None if all_ else 40))
     click.echo(answer.promise())
+    if counted := counted_words(release.manifest.privacy):
+        click.echo(counted)
 
 
 def intervals_of(release: Release, columns: tuple[str, ...]) -> Intervals | None:

@@ -63,11 +63,22 @@ def _key(mark: Mark) -> str:
     known = {key: word for key, word in KEYS.items() if key != "l" or (mark.column is not None and not mark.left_out)}
     words = ", ".join(f"[{key}]{word[1:]}" for key, word in known.items())
     click.echo(f"{words}? ", nl=False)
-    while (key := click.getchar().lower()) not in known:
+    while (key := _pressed()) not in known:
         if key in ("\x03", "\x04", ""):
             raise click.Abort
     click.echo(key)
     return key
+
+
+def _pressed() -> str:
+    """Wait for any key."""
+    try:
+        return click.getchar().lower()
+    except OSError:
+        raise UserError(
+            "A review needs a terminal to ask in. Run it in one, or edit the file: decide what each line marked REVIEW "
+            "asks, delete the line, and set draft = false under [table]."
+        ) from None
 
 
 def _edit(text: str, mark: Mark) -> str | None:
@@ -127,7 +138,7 @@ def _end(path: Path, text: str) -> None:
         "\nNothing is left to decide. Is all of the file known without the data, so that it may be used? [y]es, [n]o? ",
         nl=False,
     )
-    while (key := click.getchar().lower()) not in ("y", "n"):
+    while (key := _pressed()) not in ("y", "n"):
         if key in ("\x03", "\x04", ""):
             raise click.Abort
     click.echo(key)

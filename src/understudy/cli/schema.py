@@ -59,10 +59,10 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
 def _drafted(text: str, output: Path | None) -> str:
     marks = len(marks_of(text))
     where = "The draft above" if output is None else f"{output}"
-    decisions = "1 decision is" if marks == 1 else f"{marks} decisions are"
+    decisions = "1 decision is left to you," if marks == 1 else f"{marks} decisions are left to you, each"
     return (
         f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
-        f"{decisions} left to you, each marked REVIEW. Go through them: understudy schema review {output or 'FILE'}"
+        f"{decisions} marked REVIEW. Go through them: understudy schema review {output or 'FILE'}"
     )
 
 
@@ -168,6 +168,8 @@ def describe(schema: Schema) -> dict[str, Any]:
     """Return what a schema declares, ready for JSON."""
     return {
         "draft": schema.draft,
+        "person": schema.declaration.person,
+        "rows_per_person": schema.declaration.rows_per_person,
         "columns": [_column(column) for column in schema.columns],
         "zeros": [
             {
@@ -203,6 +205,8 @@ def show(schema: Schema, console: Console) -> None:
     for column in schema.columns:
         table.add_row(escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column))
     console.print(table)
+    if person := schema.person:
+        console.print(escape(f'Person: "{person.column}", with at most {person.rows} rows each'), highlight=False)
     _show_zeros(schema, console)
 
 

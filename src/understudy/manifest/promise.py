@@ -107,6 +107,13 @@ def unit_words(privacy: PrivacyEntry) -> str:
     )
 
 
+def counted_words(privacy: PrivacyEntry) -> str:
+    """Say which rows the counts are of, where that is not all of them; empty where it is."""
+    if privacy.person is None:
+        return ""
+    return f'Counts are of the rows that were used: at most {privacy.rows_per_person:,} of each "{privacy.person}".'
+
+
 def _rows(rows: int) -> str:
     return f"{rows:,} row{'s' * (rows != 1)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from html import escape
 from itertools import islice, product
@@ -26,13 +26,13 @@ SHOWN = 12
 """Rows of a marginal that a notebook or a console shows."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """The model's counts on ``columns``: an axis each, named by ``labels``; ``bound`` is on their summed error."""
 
     columns: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
-    counts: NDArray[np.float64] = field(repr=False)
+    counts: NDArray[np.float64]
     bound: Bound | None
     private: bool
 
@@ -45,6 +45,15 @@ class Answer:
         grid = list(product(*self.labels))
         columns = {name: pa.array([cell[i] for cell in grid], pa.string()) for i, name in enumerate(self.columns)}
         return pa.table({**columns, "count": pa.array(self.counts.reshape(-1))})
+
+    def __repr__(self) -> str:
+        """Show the first cells, and how far off they may be."""
+        cells = [(*labels, f"{count:,.1f}") for labels, count in islice(self.cells(), SHOWN)]
+        lines = [(*self.columns, "count"), *cells]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = ["  ".join([*map(str.ljust, line[:-1], widths), line[-1].rjust(widths[-1])]) for line in lines]
+        more = [f"… {self.counts.size:,} cells."] if self.counts.size > SHOWN else []
+        return "\n".join([*shown, *more, self.promise()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in (*self.columns, "count"))

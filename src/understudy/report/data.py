@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import Manifest, RoundEntry
-from understudy.manifest.promise import assumptions, sentences, unit_words
+from understudy.manifest.promise import assumptions, counted_words, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.schema import Column, Schema
@@ -130,6 +130,8 @@ class ReportData:
     options: tuple[tuple[str, str], ...]
     ended: str
     unit: str
+    counted: str
+    """Which rows the counts are of, where that is not all of them."""
     epsilon: float
     delta: float
     rho: float
@@ -162,12 +164,17 @@ class ReportData:
     """Rules that forbid combinations."""
 
 
+def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
+    """Return the bounds on the workload's own marginals."""
+    own = {release.schema.domain.clique(b.columns) for b in release.manifest.workload_bounds()}
+    return [b for b in known if b.clique in own]
+
+
 def report_data(release: Reported) -> ReportData:
     """Read off a release what its report shows."""
     manifest, table = release.manifest, release.schema.table
     known = [_bound(release, clique) for clique in release.bounds]
-    own = {release.schema.domain.clique(b.columns) for b in manifest.workload_bounds()}
-    workload = [b for b in known if b.clique in own]
+    workload = _own(release, known)
     checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
@@ -179,6 +186,7 @@ def report_data(release: Reported) -> ReportData:
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
         unit=unit_words(manifest.privacy),
+        counted=counted_words(manifest.privacy),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,

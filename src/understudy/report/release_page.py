@@ -62,7 +62,11 @@ def _header(report: ReportData) -> Html:
     figures: list[tuple[str, Child, str]] = [
         ("Privacy", words("ε = ", rounded_up(report.epsilon)), f"δ = {rounded_up(report.delta)}, {promised}"),
         ("Synthetic records", data(report.rows, count(report.rows)), plural(len(report.columns), "column")),
-        ("Real records, about", data(report.total, count(report.total)), "estimated from noisy counts"),
+        (
+            f"Real records{', used' if report.counted else ''}, about",
+            data(report.total, count(report.total)),
+            "estimated from noisy counts",
+        ),
     ]
     if worst is not None:
         middle = report.bounds[len(report.bounds) // 2]
@@ -185,7 +189,8 @@ def _columns(report: ReportData) -> Html:
         tag("li", tag("span", class_="key line"), "range of the real count"),
         class_="legend",
     )
-    return words(tag("p", said), keys, tag("div", map(_card, report.columns), class_="cards"))
+    counted = tag("p", report.counted) if report.counted else None
+    return words(tag("p", said), counted, keys, tag("div", map(_card, report.columns), class_="cards"))
 
 
 def _card(column: ColumnView) -> Html:

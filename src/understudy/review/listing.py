@@ -9,35 +9,52 @@ import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, quote
 from understudy.review.look import Seen
-from understudy.review.names import known_answers
+from understudy.review.names import is_identifier, known_answers, person_or_nothing
 
 MAX_LISTED = 200
 RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
+SURELY_MISSING = frozenset({"na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "nil", "?", "-", "--", "---", ".", ".."})
+"""Texts that mean "missing" among other texts too, in any case, where there are several: one alone stays a value."""
 
 
 def draft_text(seen: Seen) -> Block:
     """Draft a column of text."""
-    ranked = seen.ranked(MAX_LISTED + 1)
+    texts = seen.ranked(MAX_LISTED + 1)
+    words = [one for one in texts if one[0].strip().lower() in SURELY_MISSING]
+    words = words if len(words) + bool(seen.missing) > 1 else []
+    ranked = [one for one in texts if one not in words]
     if not ranked:
         return Block(seen.name, why="no value was seen")
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
         return Block(seen.name, why="nearly every row has a text of its own (an identifier, or free text)")
-    if len(ranked) > MAX_LISTED or (len(ranked) > 100 and len(ranked) * RARE > seen.rows):
-        return Block(seen.name, mark=_too_many(seen))
+    if len(texts) > MAX_LISTED or (len(ranked) > 100 and len(ranked) * RARE > seen.rows):
+        named = is_identifier(seen.name, len(texts))
+        return Block(seen.name, mark=person_or_nothing(seen.name) if named else _too_many(seen))
     answers = known_answers([value for value, _ in ranked])
     values = answers or sorted(value for value, _ in ranked)
     lines = ['kind = "categorical"', *_type(seen), *listed("values", list(map(quote, values)))]
-    place = "nullable = true" if seen.missing else f"other = {quote(answers[0] if answers else ranked[0][0])}"
-    return Block(seen.name, (*lines, place), "" if answers else _seen(ranked), nullable=bool(seen.missing))
+    nulls = _nulls(seen, words)
+    nullable = bool(nulls or seen.missing)
+    place = "nullable = true" if nullable else f"other = {quote(answers[0] if answers else ranked[0][0])}"
+    lines += [f"nulls = [{', '.join(nulls)}]"] if nulls else []
+    return Block(seen.name, (*lines, place), "" if answers else _seen(ranked, nulls), nullable=nullable)
 
 
-def _seen(ranked: list[tuple[str, int]]) -> str:
+def _nulls(seen: Seen, missing: list[tuple[str, int]]) -> list[str]:
+    """Return the texts that mean "missing", the commonest first; blank is one of them where it is the commonest."""
+    blank = [""] if missing and seen.missing > missing[0][1] else []
+    return [quote(word) for word in dict.fromkeys([*blank, *(word.strip() for word, _ in missing)])]
+
+
+def _seen(ranked: list[tuple[str, int]], nulls: list[str]) -> str:
     rare = sum(rows < RARE for _, rows in ranked)
     said = f"these {len(ranked)} values were seen" if len(ranked) > 1 else "this value was seen"
     known = f" ({rare} of them in fewer than {RARE} rows)" if rare and len(ranked) > 1 else ""
-    return f"{said}{known}; write those that you know without the data, from a code book or by what the column means."
+    words = [word for word in nulls if word != '""']
+    doubt = f'; {", ".join(words)} seem{"s" if len(words) == 1 else ""} to mean "missing"' if words else ""
+    return f"{said}{known}; write those that you know without the data, from a code book or by what the column means{doubt}."
 
 
 def _too_many(seen: Seen) -> str:
@@ -48,7 +65,7 @@ def _too_many(seen: Seen) -> str:
     about = float(f"{seen.distinct:.2g}")
     return (
         f"left out, since it has about {about:,.0f} different texts, too many to list from the data. "
-        f"Keep it with the values that you know{prefix}."
+        f"Keep it with the values that you know{prefix}. If it says whose row it is, it is the person of the schema."
     )
 
 

@@ -5,6 +5,7 @@ Public: nothing here was looked up in a table.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable
 
@@ -29,14 +30,38 @@ PAIRS = (
 )
 """Words, in any case, that are a whole list of answers; what stands for "no" comes first."""
 
+IDENTIFIERS = frozenset({"id", "ids", "uuid", "guid", "identifier", "no", "nr"})
+"""The last word of a name that tells somebody, or something, from all others."""
+MOST_CODES = 200
+"""A column with no more values than this holds codes, whatever its name."""
+
+
+def is_identifier(name: str, values: int) -> bool:
+    """Whether a column with so many values identifies somebody, or something, by its name."""
+    return values > MOST_CODES and _last_word(name) in IDENTIFIERS
+
+
+def person_or_nothing(name: str) -> str:
+    """Return the decision about an identifier that many rows share."""
+    person = json.dumps(name, ensure_ascii=False)
+    return (
+        "left out, since its name says that it identifies somebody or something. If it says whose row it is, and people "
+        f"have several rows, protect people: write person = {person} and rows_per_person = 5, or whatever number you "
+        "choose, at the top of the file."
+    )
+
 
 def known_range(name: str, values: Collection[float]) -> tuple[int, int, int | None] | None:
     """Return the bounds and the width of bins that a name tells, if no value lies outside."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
-    known = RANGES.get(words[-1].lower()) if words else None
+    known = RANGES.get(_last_word(name))
     if known is None or not known[0] <= min(values) <= max(values) <= known[1]:
         return None
     return known
+
+
+def _last_word(name: str) -> str:
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return words[-1].lower() if words else ""
 
 
 def known_answers(texts: Iterable[str]) -> list[str] | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, number, quote
 from understudy.review.look import Counted, Seen
-from understudy.review.names import is_clock, known_range
+from understudy.review.names import is_clock, is_identifier, known_range, person_or_nothing
 from understudy.review.numbers import Layout, layout, missing_codes, step_of
 from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
@@ -60,6 +60,8 @@ def draft_integer(seen: Seen) -> Block:
     values = numbers.counted.values
     if seen.rows > 100 and len(values) > 0.9 * seen.rows:
         return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
+    if is_identifier(seen.name, len(values)):
+        return Block(seen.name, mark=person_or_nothing(seen.name))
     if len(values) == 0 or max(abs(values)) >= 2**53 - 1:
         return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
     if list(values) == [0, 1]:
@@ -107,8 +109,18 @@ def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None)
     smallest = 0.0 if decimals is None else step or 10.0**-decimals
     chosen = _within(numbers, layout(counted, smallest))
     steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
-    middle = number(min(max(counted.quantile(0.5), *_ends(chosen)[:1]), _ends(chosen)[1]), whole)
+    middle = number(_start(chosen, counted.quantile(0.5)), whole)
     return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT, middle)
+
+
+def _start(chosen: Layout, value: float) -> float:
+    """Return where the bin of a value starts: the value itself is somebody's."""
+    if chosen.edges:
+        return max((edge for edge in chosen.edges if edge <= value), default=chosen.edges[0])
+    if chosen.width is None:
+        return chosen.low
+    start = chosen.low + max((value - chosen.low) // chosen.width, 0.0) * chosen.width
+    return min(max(float(f"{start:.15g}"), chosen.low), chosen.high)
 
 
 def _bins(chosen: Layout, whole: bool) -> list[str]:
