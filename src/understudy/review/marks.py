@@ -75,6 +75,11 @@ def accept(text: str, mark: Mark) -> str:
     return _replaced(text, mark.line, mark.line + 1, ["# Left out, as reviewed."] if mark.left_out else [])
 
 
+def ask_instead(text: str, mark: Mark, message: str) -> str:
+    """Return the file with another question in the place of a mark."""
+    return _replaced(text, mark.line, mark.line + 1, [MARK + message])
+
+
 def leave_out(text: str, mark: Mark) -> str:
     """Return the file without the column of a mark."""
     if mark.column is None or mark.left_out:
