@@ -153,6 +153,9 @@ def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypat
     assert more.manifest.table.rows == 120
     monkeypatch.setattr(memory, "_left", lambda: iter([MEGABYTE]))
     assert memory.rows_within(9, None) is None
+    monkeypatch.setattr(memory, "resident", lambda: 100 * limit)  # a private table in memory, say
+    monkeypatch.setattr(memory, "memory_left", lambda limit=None: 0)
+    assert memory.rows_within(9, limit) == 90
 
 
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

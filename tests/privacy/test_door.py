@@ -36,7 +36,8 @@ from understudy.privacy import (
     door,
 )
 from understudy.privacy import door as door_module
-from understudy.privacy.noise import INT64
+from understudy.privacy.journal import Inquiry, NoJournal
+from understudy.privacy.noise import INT64, Counts
 
 from .fakes import ConstantSource, ForbiddenSource, RecordingNoise, TableSource
 from .fits import exact_noise, gaussian_weights, laplace_weights
@@ -490,3 +491,17 @@ def test_a_forked_door_refuses_to_spend_the_same_budget_again() -> None:
 def test_a_recording_noise_is_never_private() -> None:
     opened_door, _ = opened(noise=RecordingNoise(private=True))
     assert not opened_door.private
+
+
+@pytest.mark.promise(17)
+def test_what_is_on_record_of_a_question_tells_what_it_protects() -> None:
+    told: list[str] = []
+
+    class Telling(NoJournal):
+        def commit(self, request: Inquiry, outcome: Counts) -> None:
+            told.append(request.fingerprint)
+
+    units = [Unit.ADD_REMOVE, Unit("add-remove", 1, "who"), Unit("add-remove", 1, "house"), Unit.REPLACE]
+    for unit in units:
+        opened(unit=unit, journal=Telling())[0].select([candidate("age")], epsilon=1.0)
+    assert len(set(told)) == len(units)

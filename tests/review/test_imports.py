@@ -108,7 +108,9 @@ def test_missing_codes_stay_where_they_were(tmp_path: Path) -> None:
     new, changed = import_into(written(tmp_path, BOOK, "book.csv"), text)
     assert changed == ["sex"]
     assert parse_schema(new)["sex"].own_nulls == ("N", "-9")
-    assert marks_of(new) == []
+    assert [(mark.column, mark.message[:25]) for mark in marks_of(new)] == [("sex", "nulls were seen in the ta")]
+    reviewed = text.replace("# REVIEW: seen\n", "")
+    assert marks_of(import_into(written(tmp_path, BOOK, "book.csv"), reviewed)[0]) == []
 
 
 @pytest.mark.parametrize(

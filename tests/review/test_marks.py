@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.errors import UserError
+from understudy.review.draft import draft_schema
 from understudy.review.marks import accept, change, finish, leave_out, marks_of, shown
 from understudy.schema import parse_schema
 
@@ -77,3 +78,16 @@ def test_a_column_can_be_changed_and_brought_back() -> None:
 def test_a_file_with_marks_is_not_finished() -> None:
     with pytest.raises(UserError, match="left"):
         finish(DRAFT)
+
+
+@pytest.mark.parametrize("apart", ["\u2028", "\u2029", "\x85"])
+def test_a_value_that_was_seen_begins_no_line_of_the_file(apart: str) -> None:
+    """Else the rest of it would be a setting once its mark is accepted."""
+    seen = f"LOST{apart}nulls = ['x'] #"
+    text = draft_schema({"age": [*(str(i % 90) for i in range(400)), *[seen] * 3], "b": ["y", f"n{apart}o"] * 201 + ["y"]})
+    assert [mark.column for mark in marks_of(text)] == [None, "age", "b"]
+    while marks := marks_of(text):
+        text = accept(text, marks[0])
+    declared = parse_schema(text)
+    assert declared.table.nulls == []
+    assert declared["age"].own_nulls == (seen,)

@@ -245,6 +245,23 @@ def test_a_database_is_named_without_its_password(url: str) -> None:
     assert "host" in databases.Adbc(url).what
 
 
+@pytest.mark.promise(31)
+@pytest.mark.parametrize(
+    "url",
+    [
+        "x+y://me:hunter/2@host/d",
+        "x://me:hunter@2@host",
+        "x://me:hunter?2@host/d",
+        "x://h/d?pwd=hunter@2",
+        "x://h/d?p=hunter",
+    ],
+)
+def test_a_password_with_marks_of_its_own_is_not_told_either(url: str) -> None:
+    assert "hunter" not in databases.Adbc(url).what
+    assert "2" not in databases.Adbc(url).what
+    assert "x" in databases.Adbc(url).what
+
+
 def test_whatever_sqlalchemy_can_ask(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     rows = table(3_000)

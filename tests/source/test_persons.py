@@ -94,6 +94,40 @@ def test_identifiers_of_every_type(values: Any) -> None:
     assert bits(values.slice(1, 2)) == bits(values)[1:]
 
 
+@pytest.mark.promise(16)
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([-1, 5], pa.int8()),
+        pa.array([-1, 5], pa.int64()).dictionary_encode(),
+        pa.array([-1.0, 5.0]),
+        pa.array([-1, 5], pa.int64()).cast(pa.decimal128(20, 1)),
+        pa.array(["-1", "5"]),
+        Objects([-1, 5]),
+        Objects([-1.0, 5.0]),
+        Objects([np.float32(-1), np.int8(5)]),
+        Categories(pa.array([5, -1]), np.array([1, 0])),
+    ],
+    ids=lambda values: str(getattr(values, "type", "objects")),
+)
+def test_a_null_is_nobody_in_every_type(values: Any) -> None:
+    found = Person("who", 3, nulls=("?", "-1", "0.5")).identify(values)
+    assert found.missing.tolist() == [True, False]
+
+
+@pytest.mark.promise(16)
+def test_a_record_of_nobody_moves_one_count_where_a_number_means_nobody() -> None:
+    schema = parse_schema(
+        'person = "who"\nrows_per_person = 1\n[table]\nnulls = ["-1"]\n'
+        '[columns.x]\nkind = "integer"\nmin = 0\nmax = 9\nnullable = true'
+    )
+    for added in range(10):
+        one, two = (
+            open_source({"who": np.full(len(x), -1), "x": np.array(x)}, schema).count([("x",)])[0] for x in ([3], [3, added])
+        )
+        assert int(np.abs(two - one).sum()) == 1
+
+
 def test_columns_without_any_identifier() -> None:
     assert bits(pa.nulls(3)) == [None] * 3
     assert bits(pa.chunked_array([], pa.string())) == []

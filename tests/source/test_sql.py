@@ -13,6 +13,7 @@ from understudy.errors import SourceError
 from understudy.schema import parse_schema
 from understudy.source import Sql, open_source
 from understudy.source import sql as sql_module
+from understudy.source.duck import connect
 
 SCHEMA = parse_schema('[columns.day]\nkind = "date"\nmin = 2020-01-01\nmax = 2020-12-31\nwidth = "month"\nnullable = true\n')
 ALL = [("day",)]
@@ -112,3 +113,14 @@ def test_parquet_and_tables_can_be_read(folder: Path, query: str, rows: int) -> 
 
 def test_an_absolute_path_can_be_read(folder: Path) -> None:
     assert open_source(Sql(f"FROM '{folder}/a.parquet'"), SCHEMA).count(ALL)[0].sum() == 2
+
+
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("database", [None, "a.duckdb"])
+def test_what_spills_goes_to_a_folder_of_the_owner_alone_that_is_removed(folder: Path, database: str | None) -> None:
+    with connect(None if database is None else folder / database, "1GB") as connection:
+        [(spill,)] = connection.execute("SELECT current_setting('temp_directory')").fetchall()
+        assert Path(spill).is_dir()
+        assert Path(spill).stat().st_mode & 0o077 == 0
+        assert not Path(spill).is_relative_to(folder)
+    assert not Path(spill).exists()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from understudy.errors import UserError
 from understudy.review.blocks import Block, listed, number, quote
-from understudy.review.marks import accept, marks_of, replace_block
+from understudy.review.marks import Mark, accept, ask_instead, marks_of, replace_block, shown
 
 HEADER = "# Imported from {name}. No table was read.\n\n[table]\ndraft = {draft}\n"
 _COLUMN = ("column", "variable", "field", "name")
@@ -44,9 +45,16 @@ def import_into(path: Path, text: str) -> tuple[str, list[str]]:
     for block in _blocks(path)[0]:
         if (block.lines or block.why) and (new := replace_block(text, block.name, list(block.lines))) is not None:
             mark = next((one for one in marks_of(new) if one.column == block.name), None)
-            text = new if mark is None else accept(new, replace(mark, left_out=False))
+            text = new if mark is None else _decided(new, mark)
             changed.append(block.name)
     return text, changed
+
+
+def _decided(text: str, mark: Mark) -> str:
+    """Take the mark of a column away; where its ``nulls`` are still those that were seen, they stay to be decided."""
+    if "nulls" not in tomllib.loads(shown(text, mark)).get("columns", {}).get(mark.column, {}):
+        return accept(text, replace(mark, left_out=False))
+    return ask_instead(text, mark, "nulls were seen in the table; keep those that you know without it.")
 
 
 def _blocks(path: Path) -> tuple[list[Block], list[str]]:

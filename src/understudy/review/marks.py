@@ -34,9 +34,14 @@ class Mark:
         return self.column is None and self.message.startswith("values were missing")
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines of a file as TOML has them: other separators (U+2028, U+0085) may stand in a value that was seen."""
+    return text.removesuffix("\n").split("\n")
+
+
 def marks_of(text: str) -> list[Mark]:
     """Return what is still to be decided, in the order of the file."""
-    lines = text.splitlines()
+    lines = _lines(text)
     return [_mark(lines, i) for i, line in enumerate(lines) if line.startswith(MARK)]
 
 
@@ -50,7 +55,7 @@ def _mark(lines: list[str], at: int) -> Mark:
 
 def block_of(text: str, name: str) -> tuple[int, int]:
     """Return the first line of a column and the line after its last."""
-    lines = text.splitlines()
+    lines = _lines(text)
     for start, line in enumerate(lines):
         found = _COLUMN.match(line)
         if found is not None and name in tomllib.loads(found[2])["columns"]:
@@ -67,12 +72,17 @@ def shown(text: str, mark: Mark) -> str:
     if mark.column is None:
         return ""
     start, end = block_of(text, mark.column)
-    return "\n".join(text.splitlines()[start:end])
+    return "\n".join(_lines(text)[start:end])
 
 
 def accept(text: str, mark: Mark) -> str:
     """Return the file without a mark; a column that was left out stays so, with a word that it is."""
     return _replaced(text, mark.line, mark.line + 1, ["# Left out, as reviewed."] if mark.left_out else [])
+
+
+def ask_instead(text: str, mark: Mark, message: str) -> str:
+    """Return the file with another question in the place of a mark."""
+    return _replaced(text, mark.line, mark.line + 1, [MARK + message])
 
 
 def leave_out(text: str, mark: Mark) -> str:
@@ -86,7 +96,7 @@ def leave_out(text: str, mark: Mark) -> str:
 def change(text: str, name: str, settings: list[str]) -> str:
     """Return the file with settings (``max = 120``) of a column in the place of those that it had."""
     start, end = block_of(text, name)
-    lines = [header(name), *text.splitlines()[start + 1 : end]]
+    lines = [header(name), *_lines(text)[start + 1 : end]]
     for setting in settings:
         try:
             [key] = tomllib.loads(setting)
@@ -107,7 +117,7 @@ def _set(lines: list[str], key: str, setting: str) -> list[str]:
 def remove_setting(text: str, name: str, key: str) -> str:
     """Return the file without a setting of a column, where it has one."""
     start, end = block_of(text, name)
-    lines = _set(text.splitlines()[start:end], key, "")
+    lines = _set(_lines(text)[start:end], key, "")
     return _replaced(text, start, end, [line for line in lines if line])
 
 
@@ -122,7 +132,7 @@ def replace_block(text: str, name: str, lines: list[str]) -> str | None:
         return None
     if not lines:
         return _replaced(text, start, end, ["# Left out.", f"# {header(name)}"])
-    old = tomllib.loads("\n".join(text.splitlines()[start:end])).get("columns", {}).get(name, {})
+    old = tomllib.loads("\n".join(_lines(text)[start:end])).get("columns", {}).get(name, {})
     if old and not old.get("nullable"):
         lines = [line for line in lines if line != "nullable = true"] + _catch_all(old, lines)
     nulls = [f"nulls = {json.dumps(old['nulls'], ensure_ascii=False)}"] if old.get("nulls") else []
@@ -143,5 +153,5 @@ def finish(text: str) -> str:
 
 
 def _replaced(text: str, start: int, end: int, new: list[str]) -> str:
-    lines = text.splitlines()
+    lines = _lines(text)
     return "\n".join([*lines[:start], *new, *lines[end:]]) + "\n"

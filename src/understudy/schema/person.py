@@ -5,8 +5,10 @@ Sees private identifiers and never raises on one. What leaves this module is num
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -93,6 +95,11 @@ class Person:
             return self._listed(values.categories, pa.array(values.codes, mask=values.codes < 0))
         return self._objects(list(values.values)) if isinstance(values, Objects) else self._typed(values)
 
+    @cached_property
+    def _null_numbers(self) -> NDArray[np.int64]:
+        """The whole numbers among the declared ``nulls``: they mean the same where a column has a type."""
+        return np.array([int(null) for null in self.nulls if re.fullmatch(_WHOLE, null, re.ASCII)], np.int64)
+
     def _listed(self, distinct: Held, indices: pa.Array) -> Identities:
         """Look at each distinct value once; one more stands for the nulls among the indices."""
         known = self.identify(distinct)
@@ -105,7 +112,7 @@ class Person:
         kind = array.type
         if pa.types.is_signed_integer(kind) or (pa.types.is_unsigned_integer(kind) and kind != pa.uint64()):
             numbers = pc.fill_null(pc.cast(array, pa.int64()), 0).to_numpy(zero_copy_only=False)
-            return _except(_of_numbers(numbers), flags(pc.is_null(array)))
+            return _except(_of_numbers(numbers), flags(pc.is_null(array)) | np.isin(numbers, self._null_numbers))
         if kind == pa.uint64() or pa.types.is_decimal(kind) or is_binary(kind):
             return self._objects(array.to_pylist())
         return self._cells(array)
@@ -142,7 +149,7 @@ class Person:
         others = np.flatnonzero(~whole)
         if others.size:
             found.put(others, self._texts(_text([_digits(number) for number in numbers[others].tolist()])))
-        return _except(found, np.isnan(numbers))
+        return _except(found, np.isnan(numbers) | np.isin(numbers, self._null_numbers))
 
     def _texts(self, text: pa.Array) -> Identities:
         trimmed = pc.utf8_trim_whitespace(text)

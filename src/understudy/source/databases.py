@@ -30,7 +30,7 @@ _BATCH_ROWS = 2**16
 _ROWS = "understudy_rows"
 _SQLITE = b"SQLite format 3\0"
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9_]*)(?P<library>\+\w+)?://(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
-_SECRET = re.compile(r"(?<=://)[^/@]*@|(?<=password=)[^&]*", re.IGNORECASE)
+_NAMED = re.compile(r"(?P<scheme>\w[\w+]*://)([^/@?#]*@)?(?P<host>[^@?#]*)([?#][^@]*)?", re.DOTALL)
 _END = re.compile(r"\s*;\s*(?:--[^\n]*\s*)*\Z")
 """The semicolon at the end of a query, with comments after it."""
 _NAMES = {"postgres": "postgresql", "grpc": "flightsql"}
@@ -46,7 +46,7 @@ class Database(ABC):
     @property
     def what(self) -> str:
         """Name the database in a message, without a name or password in its URL."""
-        return f'The query to "{_SECRET.sub("", self.place)}"'
+        return f'The query to "{_without_secrets(self.place)}"'
 
     def columns(self, query: str) -> list[str]:
         """Return the names of the columns of a query."""
@@ -70,6 +70,14 @@ class Database(ABC):
     @abstractmethod
     def rows_of(self, query: str) -> Iterator[Any]:
         """Yield the rows of a query, in batches."""
+
+
+def _without_secrets(place: str) -> str:
+    """Return a URL without user, password and settings; where it is not plain which part they are, its scheme alone."""
+    if "://" not in place:
+        return place
+    found = _NAMED.fullmatch(place)
+    return place.partition("://")[0] + "://…" if found is None else found["scheme"] + found["host"]
 
 
 def _inner(query: str) -> str:
@@ -192,7 +200,7 @@ def database_of(place: str | Path) -> Database | Path:
     if find_spec("sqlalchemy"):
         return Alchemy(str(place))
     raise SourceError(
-        f'Nothing here can ask "{_SECRET.sub("", str(place))}". Install an ADBC driver (for PostgreSQL: pip install '
+        f'Nothing here can ask "{_without_secrets(str(place))}". Install an ADBC driver (for PostgreSQL: pip install '
         '"understudy[postgresql]"), or SQLAlchemy with a driver for its URL (pip install "understudy[sqlalchemy]" ...).'
     )
 

@@ -24,9 +24,20 @@ MUTANTS = [
         "a message shows the user and password of a database's URL",
         (
             "source/databases.py",
-            """        return f'The query to "{_SECRET.sub("", self.place)}"'\n""",
+            """        return f'The query to "{_without_secrets(self.place)}"'\n""",
             """        return f'The query to "{self.place}"'\n""",
         ),
         f"{DATABASES}test_a_database_is_named_without_its_password",
+    ),
+    one(
+        "a-password-with-a-slash-told",
+        31,
+        "of a URL that can be read in two ways, a message shows one",
+        (
+            "source/databases.py",
+            """    return place.partition("://")[0] + "://…" if found is None else""",
+            "    return place if found is None else",
+        ),
+        f"{DATABASES}test_a_password_with_marks_of_its_own_is_not_told_either",
     ),
 ]

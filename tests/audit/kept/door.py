@@ -423,4 +423,15 @@ MUTANTS = [
         ("cli/evaluate.py", "    warn(NOT_PRIVATE)\n", ""),
         f"{CANARY}test_what_is_not_private_says_so",
     ),
+    one(
+        "questions-without-their-unit",
+        17,
+        "an answer on record may be taken for one that protects something else",
+        (
+            "privacy/door.py",
+            """{**question.terms(self._unit), "unit": self._unit.value}""",
+            "{**question.terms(self._unit)}",
+        ),
+        "tests/privacy/test_door.py::test_what_is_on_record_of_a_question_tells_what_it_protects",
+    ),
 ]

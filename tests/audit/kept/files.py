@@ -89,4 +89,11 @@ MUTANTS: list[Mutant] = [
         f"{GUARD}test_a_failure_says_what_failed_and_nothing_of_the_table",
         f"{CANARY}test_failures_quote_nothing",
     ),
+    one(
+        "rows-spilled-beside-the-database",
+        15,
+        "what DuckDB spills goes where it likes, and stays there when a run is killed",
+        ("source/duck.py", '            "temp_directory": spill,\n', ""),
+        f"{SQL}test_what_spills_goes_to_a_folder_of_the_owner_alone_that_is_removed",
+    ),
 ]

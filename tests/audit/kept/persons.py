@@ -122,6 +122,18 @@ MUTANTS = [
         f"{USED}test_identifiers_are_the_same_where_their_values_are",
     ),
     one(
+        "numbers-that-mean-nobody-are-somebody",
+        16,
+        "where a column holds numbers, a declared null is taken for a person",
+        (
+            "schema/person.py",
+            "flags(pc.is_null(array)) | np.isin(numbers, self._null_numbers))\n",
+            "flags(pc.is_null(array)))\n",
+        ),
+        f"{USED}test_a_null_is_nobody_in_every_type[int8]",
+        f"{USED}test_a_record_of_nobody_moves_one_count_where_a_number_means_nobody",
+    ),
+    one(
         "noise-of-one-row",
         (16, 11),
         "a person's rows are hidden by the noise of one row",
