@@ -58,7 +58,8 @@ def stopping_after(answers: int) -> Callable[[Event], None]:
 
 def play(log: RunJournal, on_event: Callable[[Event], None] | None = None, *, data: Any = None, **options: Any) -> Outcome:
     """Run AIM through a door that writes to ``log``: as many rounds as are asked for, unless it is to adapt to the noise."""
-    door = Door(source() if data is None else data, BUDGET, journal=log)
+    noise = options.pop("noise", None)
+    door = Door(source() if data is None else data, BUDGET, journal=log, noise=noise)
     name, asked = options.pop("name", "aim"), {"rounds": 6, "adaptive": False, **options}
     how = mechanism(name, **{option: value for option, value in asked.items() if option in MECHANISMS[name].takes})
     return how.run(door, WORKLOAD, on_event=on_event, estimator=QUICK)

@@ -22,7 +22,7 @@ from understudy.ledger.store import reading
 from understudy.mechanism import MECHANISMS, aim, pool
 from understudy.mechanism.snapshot import packed, unpacked
 from understudy.model import Model
-from understudy.privacy import Budget, Inquiry
+from understudy.privacy import Budget, Inquiry, ResearchNoise
 from understudy.privacy.amounts import amount_text, parse_amount
 
 from .small import BUDGET, FACTS, SCHEMA, Stop, fresh, play, stopped, stopping_after
@@ -209,11 +209,11 @@ def test_a_resumed_run_of_aim2_judges_only_what_is_new(
     """Its penalties, and what it shrinks towards, are on record: the models of earlier rounds may be gone."""
     ledger = fresh(tmp_path)
     with pytest.raises(Stop):
-        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), name="aim2", rounds=24)
+        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), name="aim2", rounds=24, noise=ResearchNoise(1))
     chosen = sum(item.purpose.startswith("select") for item in ledger.state().runs[0].items)
     asked, real = [], Model.marginals
     monkeypatch.setattr(Model, "marginals", lambda self, cliques, **how: (asked.append(how), real(self, cliques, **how))[1])
-    outcome = play(ledger.resume("people", FACTS), name="aim2", rounds=24)
+    outcome = play(ledger.resume("people", FACTS), name="aim2", rounds=24, noise=ResearchNoise(2))
     assert len(outcome.rounds) > chosen
     # Twice in a round that was not chosen for yet, once in the one that was cut short.
     assert sum(how == {"precision": "single"} for how in asked) == 2 * (len(outcome.rounds) - chosen) + 1
