@@ -207,7 +207,7 @@ class Release(Contents):
         except SchemaError:
             values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        table = SyntheticTable.of_codes(self.schema, made, rng)
+        table = SyntheticTable.of_codes(self.schema, made, rng, self.inside)
         for name, one in fixed.items():
             table = replace(table, arrow=one.placed(table.arrow, name))
         return self._handed_out(table)
@@ -227,7 +227,7 @@ class Release(Contents):
 def load(folder: str | Path) -> Release:
     """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
     found = read(Path(folder))
-    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic)
+    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic, found.fine)
 
 
 def _whole(rows: int) -> int:

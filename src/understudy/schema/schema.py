@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
+from understudy.schema.binned import Binned
 from understudy.schema.build import build_column
-from understudy.schema.column import Column
+from understudy.schema.column import Column, fine_name
 from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
 from understudy.schema.dialect import problem as dialect_problem
 from understudy.schema.person import Person
@@ -73,6 +74,12 @@ class Schema:
         """The attributes and their sizes."""
         return Domain(tuple(c.name for c in self.columns), tuple(c.size for c in self.columns))
 
+    @cached_property
+    def fine(self) -> Domain:
+        """The columns that have values inside their bins, each as an attribute of its own with finer bins."""
+        found = {fine_name(c.name): c.fine.size for c in self.columns if c.fine is not None}
+        return Domain.of({name: size for name, size in found.items() if name not in self.domain})
+
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.domain.index(name)]
 
@@ -104,8 +111,13 @@ class Schema:
             codes[:, position] = column.encode(table.column(column.name))
         return codes
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Table:
-        """Return a table in the user's own types; a value inside a bin is drawn uniformly with ``rng``."""
+    def decode(
+        self, codes: NDArray[np.integer], rng: np.random.Generator, inside: Mapping[str, NDArray[np.float64]] | None = None
+    ) -> pa.Table:
+        """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
+
+        Uniformly, or by the weights that ``inside`` has for the fine bins of a column.
+        """
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
             raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
         arrays = []
@@ -113,7 +125,8 @@ class Schema:
             one = np.ascontiguousarray(codes[:, position])
             if len(one) and (one.min() < 0 or one.max() >= column.size):
                 raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
-            arrays.append(column.decode(one, rng))
+            weights = (inside or {}).get(column.name)
+            arrays.append(column.decode(one, rng, weights) if isinstance(column, Binned) else column.decode(one, rng))
         return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
 
 
