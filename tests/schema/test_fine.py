@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, parse_schema
-from understudy.schema.bins import RealBins, WholeBins
 from understudy.schema.binned import Binned
+from understudy.schema.bins import RealBins, WholeBins
 from understudy.schema.fine import MOST_CELLS, refined
 from understudy.schema.inside import place_inside
 

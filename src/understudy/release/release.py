@@ -24,6 +24,7 @@ from understudy.privacy import Charge, Distances, Unit
 from understudy.release.answer import Answer
 from understudy.release.answer import given as given_value
 from understudy.release.contents import Contents
+from understudy.release.figures import Figures, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
 from understudy.release.show import as_html, as_text
@@ -193,6 +194,15 @@ class Release(Contents):
         ).get(clique)
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
+
+    def answer(self, query: str, *, least: float = 0) -> Figures:
+        """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.
+
+        There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
+        lies inside bins, at no cost in privacy; no bound is proved for them. Groups of fewer than ``least`` rows, by the
+        model, are left out.
+        """
+        return figures(self, query, least)
 
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.

@@ -1,8 +1,8 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
 Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``inside/``,
-``schema.toml``, ``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or in
-its name.
+``schema.toml``, ``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or
+in its name.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Binned(Column):
     @cached_property
     def _null_moments(self) -> Numbers:
         """The moments, as numbers of the scale, that mean "missing"."""
-        values = self.scale.of_text(pa.array([] if self._numeric else self.own_nulls, pa.large_string()), ())
+        values = self.scale.of_text(pa.array([] if self.numeric else self.own_nulls, pa.large_string()), ())
         return values.numbers[~(values.missing | values.unreadable)]
 
     @cached_property
@@ -49,7 +49,8 @@ class Binned(Column):
         return values.numbers[~(values.missing | values.unreadable)]
 
     @property
-    def _numeric(self) -> bool:
+    def numeric(self) -> bool:
+        """Whether its values are numbers, not moments."""
         return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
 
     @cached_property
@@ -58,7 +59,7 @@ class Binned(Column):
         first = self.own_nulls[0] if self.own_nulls else ""
         if not first or pa.types.is_string(self.type):
             return first or None
-        if self._numeric:
+        if self.numeric:
             number = numbers_in(pa.array([first], pa.large_string())).numbers[0]
             fits = np.isfinite(number) and (number == round(number) or not pa.types.is_integer(self.type))
             return (int(number) if pa.types.is_integer(self.type) else float(number)) if fits else None
@@ -92,7 +93,7 @@ class Binned(Column):
         if not (low <= number <= high or number == self.other_number):
             return False
         written = self.scale.write(values.numbers, np.zeros(1, np.bool_))[0].as_py()
-        return not self._numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
+        return not self.numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
 
     def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
         """Find the bin of each number."""

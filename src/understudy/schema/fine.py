@@ -1,8 +1,8 @@
 """Fine bins inside declared ones: where they start follows from the declaration alone, so it is public.
 
 A bin with few values has one fine bin for each. A wide one is cut at round numbers, and each round number has a fine bin of
-its own, for values that many rows share (0, 40, 50,000). A bin whose ends are far apart is cut at ratios, not distances: what
-it holds is mostly near its lower end.
+its own, for values that many rows share (0, 40, 50,000). A bin whose ends are far apart is cut at ratios, not distances:
+what it holds is mostly near its lower end.
 """
 
 from __future__ import annotations

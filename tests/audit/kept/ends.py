@@ -28,9 +28,8 @@ MUTANTS: list[Mutant] = [
         "The table is opened, and coded, before the budget is reserved",
         (
             "source/unopened.py",
-            "    return Unopened(schema.domain, lambda: open_source(data, schema), schema.fine if _has_values(data) else NOTHING)",
-            "    opened = open_source(data, schema)\n"
-            "    return Unopened(schema.domain, lambda: opened, schema.fine if _has_values(data) else NOTHING)",
+            "    return Unopened(schema.domain, lambda: open_source(data, schema), schema.fine if _has",
+            "    opened = open_source(data, schema)\n    return Unopened(schema.domain, lambda: opened, schema.fine if _has",
         ),
         f"{READING}test_a_table_that_fails_on_its_first_read_leaves_a_run_on_record",
         f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything",
