@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, FormatError, WorkloadError
+from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
     Checked,
@@ -53,6 +54,7 @@ from understudy.privacy import (
     sigma_for,
 )
 from understudy.privacy.noise import NoiseKind
+from understudy.schema.column import fine_name
 from understudy.workload import Workload
 
 Result = TypeVar("Result")
@@ -320,7 +322,8 @@ class Run:
         makes of the answers, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
-            self._fit(len(self.rounds), self._refiner, last)
+            total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
+            self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         looked = sum((m.rho for m in self.inside), Fraction(0))
