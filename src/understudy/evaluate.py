@@ -236,7 +236,7 @@ def _require(domain: Domain, holdout: Any, target: str | None, by: Sequence[str]
         require_target(domain, target)
         if holdout is None:
             raise UserError(
-                "A target needs a holdout: real rows that the release never saw. Keep some back before you make the release."
+                "A target needs rows that the release never saw (--holdout). Keep some back before you make the release."
             )
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from understudy.measures.learning import OneHot, area_under_curve, fit_logistic
 from understudy.measures.rows import Rows
 
-MOST_ROWS, MOST_VALUES = 25_000, 2_000_000
+MOST_ROWS, MOST_VALUES = 10_000, 1_000_000
 """Of each table, at most so many rows, and so many values."""
-MOST_PAIRS, MOST_CELLS = 105, 4_096
+MOST_PAIRS, MOST_CELLS = 60, 4_096
 """Pairs of columns whose combinations the classifier sees: so many, drawn at random of those with so few cells."""
 SEED = 2
 LOOSE = 1e-3

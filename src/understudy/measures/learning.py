@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 
-STEPS, MEMORY, FLAT = 200, 10, 1e-5
+STEPS, MEMORY, FLAT = 100, 10, 1e-5
 """L-BFGS: steps at most, steps that it remembers, and the largest slope at which it stops."""
 
 
