@@ -28,7 +28,7 @@ CONTENTS = {
     "Start": ["tutorial", "notebooks/first-release", "notebooks/trust"],
     "How to": ["howto/data-owner", "howto/data-scientist", "howto/researcher", "howto/data-engineer"],
     "Reference": ["api", "schema", "ledger", "stability", "changelog"],
-    "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds"],
+    "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds", "evaluation"],
     "Mechanisms": ["aim2"],
     "Results": ["accuracy", "results", "scaling", "gpu"],
     "Contributing": ["contributing", "architecture"],
