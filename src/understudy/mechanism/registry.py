@@ -11,8 +11,9 @@ from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
+from understudy.mechanism.config import AimConfig, CheckedConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
+from understudy.mechanism.hdmm import Hdmm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mst import Mst
 from understudy.mechanism.mwem import Mwem
@@ -42,6 +43,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
         "mst": Kind(Mst, ModelConfig),
+        "hdmm+pgm": Kind(Hdmm, CheckedConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

@@ -259,9 +259,9 @@ class Run:
         self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
-    def estimate(self, round_index: int) -> Model:
-        """Fit a model to everything measured so far, starting from the last one."""
-        return self._fit(round_index, self._estimator)
+    def estimate(self, round_index: int, prepared: Prepared = list) -> Model:
+        """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
+        return self._fit(round_index, self._estimator, prepared)
 
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
