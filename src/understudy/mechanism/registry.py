@@ -17,6 +17,9 @@ from understudy.mechanism.hdmm import Hdmm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mst import Mst
 from understudy.mechanism.mwem import Mwem
+from understudy.mechanism.privbayes import PrivBayes, PrivBayesConfig
+from understudy.mechanism.privmrf import PrivMrf, PrivMrfConfig
+from understudy.mechanism.privsyn import PrivSyn
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
         "mst": Kind(Mst, ModelConfig),
+        "privbayes+pgm": Kind(PrivBayes, PrivBayesConfig),
+        "privmrf": Kind(PrivMrf, PrivMrfConfig),
+        "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
