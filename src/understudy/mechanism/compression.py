@@ -1,7 +1,7 @@
 """Compression of rare values, as in MST: a marginal is measured with the rare values of each column as one.
 
-Public: what is rare follows from the noisy columns. Nothing needs to be undone: the model holds every value, and spreads a group
-over its values as their own noisy counts do.
+Public: what is rare follows from the noisy columns. Nothing needs to be undone: the model holds every value, and spreads a
+group over its values as their own noisy counts do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FREQUENT = 3.0
 
 
 def measure_compressed(run: Run, config: NoiseConfig, clique: Clique, rho: Fraction) -> None:
-    """Measure a marginal with ``rho``; rare values of a column as one, where it has some. Its columns were measured before."""
+    """Measure a marginal with ``rho``; rare values of a column, which was measured before, as one."""
     groups = Groups([frequent(run, a) for a in clique])
     if groups.coarse == groups.shape:
         run.measure(clique, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)

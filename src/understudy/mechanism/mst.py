@@ -23,6 +23,7 @@ from understudy.model import Model
 from understudy.privacy import Candidate, selection_epsilon_for
 from understudy.workload import Workload
 
+
 @dataclass(frozen=True)
 class Mst(Mechanism):
     """One-way marginals, then the pairs of a maximum spanning tree of dependence."""

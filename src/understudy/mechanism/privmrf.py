@@ -2,10 +2,10 @@
 
 Cai, Lei, Wei and Xiao, 2021. Sees no counts: the lines that need the table go through the door, and each says what it costs.
 
-Where this departs from the printed text: dependence is the distance from the product of the noisy columns, which are measured
-first, and not of the exact ones, so that a record moves it by one. The marginals are chosen one by one by the exponential
-mechanism, which errs less than noise on the error of each; its score is the error less what the noise of the measurement
-would be, as in AIM. The field is fitted by the engine of all mechanisms here.
+Where this departs from the printed text: dependence is the distance from the product of the noisy columns, which are
+measured first, and not of the exact ones, so that a record moves it by one. The marginals are chosen one by one by the
+exponential mechanism, which errs less than noise on the error of each; its score is the error less what the noise of the
+measurement would be, as in AIM. The field is fitted by the engine of all mechanisms here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class PrivMrfConfig(CheckedConfig):
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
         super().__post_init__()
-        if self.rounds is not None and (isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1):
+        if self.rounds is not None and (
+            isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1
+        ):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
 
 

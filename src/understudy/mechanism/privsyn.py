@@ -1,11 +1,12 @@
 """PrivSyn+PGM: pairs by a balance of noise and dependence, joined into larger marginals, and a graphical model of them.
 
-Zhang, Wang, Li, Honorio, Backes, He, Chen and Zhang, 2021. Sees no counts: the lines that need the table go through the door, and
-each says what it costs.
+Zhang, Wang, Li, Honorio, Backes, He, Chen and Zhang, 2021. Sees no counts: the lines that need the table go through the
+door, and each says what it costs.
 
-Where this departs from the printed text: dependence is the distance from the product of the noisy columns, which are measured
-first, and not of the exact ones, so that a record moves it by one. A pair is taken only where the junction tree stays within
-``max_size``, since a graphical model takes the place of consistency, non-negativity and gradual updates of records.
+Where this departs from the printed text: dependence is the distance from the product of the noisy columns, which are
+measured first, and not of the exact ones, so that a record moves it by one. A pair is taken only where the junction tree
+stays within ``max_size``, since a graphical model takes the place of consistency, non-negativity and gradual updates of
+records.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def joined(domain: Domain, pairs: Sequence[Clique]) -> list[Clique]:
 
 
 def _complete(domain: Domain, together: Iterable[frozenset[str]]) -> list[Clique]:
-    """Return the sets of attributes, every two of which are paired, and that have at most ``MOST_CELLS`` cells or are pairs."""
+    """Return the sets of attributes, every two of which are paired; of more than two, those of at most ``MOST_CELLS``."""
     pairs = set(together)
     layer = {domain.clique(p) for p in pairs}
     found = set(layer)
@@ -108,9 +109,7 @@ def _complete(domain: Domain, together: Iterable[frozenset[str]]) -> list[Clique
             domain.clique([*r, a])
             for r in layer
             for a in domain
-            if a not in r
-            and domain.cells(r) * domain[a] <= MOST_CELLS
-            and all(frozenset((a, b)) in pairs for b in r)
+            if a not in r and domain.cells(r) * domain[a] <= MOST_CELLS and all(frozenset((a, b)) in pairs for b in r)
         }
         found |= layer
     return list(found)
