@@ -29,7 +29,7 @@ CONTENTS = {
     "How to": ["howto/data-owner", "howto/data-scientist", "howto/researcher", "howto/data-engineer"],
     "Reference": ["api", "schema", "ledger", "stability", "changelog"],
     "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds", "evaluation"],
-    "Mechanisms": ["aim2"],
+    "Mechanisms": ["mechanisms", "aim2"],
     "Results": ["accuracy", "results", "scaling", "gpu"],
     "Contributing": ["contributing", "architecture"],
 }
