@@ -171,6 +171,8 @@ def describe(schema: Schema) -> dict[str, Any]:
         "person": schema.declaration.person,
         "rows_per_person": schema.declaration.rows_per_person,
         "columns": [_column(column) for column in schema.columns],
+        "derived": [{"name": c.name, "type": str(c.type), "rule": c.rule} for c in schema.derived],
+        "orders": [order.rule for order in schema.orders.orders],
         "zeros": [
             {
                 "columns": list(z.clique),
@@ -205,6 +207,10 @@ def show(schema: Schema, console: Console) -> None:
     for column in schema.columns:
         table.add_row(escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column))
     console.print(table)
+    for derived in schema.derived:
+        console.print(escape(f'Derived: "{derived.name}": {derived.rule}'), highlight=False)
+    for order in schema.orders.orders:
+        console.print(escape(f"Always: {order.rule}, inside bins too"), highlight=False)
     if person := schema.person:
         console.print(escape(f'Person: "{person.column}", with at most {person.rows} rows each'), highlight=False)
     _show_zeros(schema, console)

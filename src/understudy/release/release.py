@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -187,6 +187,7 @@ class Release(Contents):
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
         if not columns:
             raise UserError('Name at least one column, such as release.marginal("age").')
+        self.schema.require_counted(columns)
         clique = self.domain.clique(columns)
         bound = self.model_bounds.get(clique) or bounds(
             self.evidence, confidence=self.manifest.confidence, cliques=[clique]
@@ -201,16 +202,15 @@ class Release(Contents):
         Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
         """
         rng = rng or np.random.default_rng(secrets.randbits(128))
+        self.schema.require_counted(given or ())
         fixed = {name: given_value(self.schema[name], value) for name, value in (given or {}).items()}
         try:
             made = self.model.generate(_whole(rows), rng, {name: one.code for name, one in fixed.items()})
         except SchemaError:
             values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
             raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        table = SyntheticTable.of_codes(self.schema, made, rng)
-        for name, one in fixed.items():
-            table = replace(table, arrow=one.placed(table.arrow, name))
-        return self._handed_out(table)
+        known = {name: column for name, one in fixed.items() if (column := one.column(len(made))) is not None}
+        return self._handed_out(SyntheticTable.of_codes(self.schema, made, rng, known))
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
         """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
