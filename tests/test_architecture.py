@@ -35,6 +35,7 @@ ROOMS = [
     "release",
     "progress",
     "request",
+    "learning",
     "synthesize",
     "planning",
     "evaluate",

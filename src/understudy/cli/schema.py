@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from understudy.cli.learning import LEARNING, learn_and_write, learning
 from understudy.cli.options import FILE, table, table_of
 from understudy.cli.review import read_text, review
 from understudy.errors import UserError
@@ -43,10 +44,20 @@ def schema() -> None:
 @table
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@learning
 def draft_command(output: Path | None, force: bool, **data: Any) -> None:
-    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private."""
+    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private.
+
+    With --epsilon, learn the schema under differential privacy instead: then it needs no review.
+    """
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
+    options = {name: data.pop(name) for name in LEARNING}
+    if options["epsilon"] is not None:
+        learn_and_write(table_of(data), output, options)
+        return
+    if given := [name.replace("_", "-") for name, value in options.items() if value is not None]:
+        raise click.UsageError(f"--{given[0]} goes with --epsilon.")
     with Console(stderr=True).status("Looking at the table …"):  # on a terminal alone
         text = draft_schema(table_of(data))
     if output is None:

@@ -43,6 +43,15 @@ class CsvDeclaration(Declared):
     )
 
 
+class LearntDeclaration(Declared):
+    """What it cost to learn the schema from the rows; nobody need vouch for it."""
+
+    epsilon: float = Field(gt=0, description="Of the promise under which it was learnt, with delta.")
+    delta: float = Field(gt=0, lt=1, description="Of the promise under which it was learnt, with epsilon.")
+    unit: str = Field(default="add_remove", description="What that promise protects: a row, or a person with so many rows.")
+    private: bool = Field(default=True, description="false where the noise was seeded, for research.")
+
+
 class Table(Declared):
     """Settings of the whole table."""
 
@@ -56,6 +65,9 @@ class Table(Declared):
         default=[], description='Texts that mean "missing", such as "NA" or "?". Blank text always does.'
     )
     csv: CsvDeclaration | None = Field(default=None, description="How its CSV files are written, when not as usual.")
+    learnt: LearntDeclaration | None = Field(
+        default=None, description="Of a schema that was learnt under a budget: what that cost. Written by the software."
+    )
 
 
 class _Column(Declared):

@@ -163,6 +163,14 @@ def require_reviewed(schema: Schema) -> None:
         )
 
 
+def require_learnt_privately(schema: Schema) -> None:
+    """Refuse a schema that was learnt with seeded noise: it discloses what it learnt."""
+    if schema.table.learnt is not None and not schema.table.learnt.private:
+        raise SchemaError(
+            f"{schema.source} was learnt with a seed, for research, and is not private. Learn it again without one."
+        )
+
+
 def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Schema:
     """Build the columns and zeros; every problem is reported at once."""
     problems: list[Problem] = []
