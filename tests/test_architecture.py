@@ -36,6 +36,7 @@ ROOMS = [
     "release",
     "progress",
     "request",
+    "learning",
     "synthesize",
     "planning",
     "evaluate",

@@ -189,6 +189,7 @@ class Release(Contents):
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
         if not columns:
             raise UserError('Name at least one column, such as release.marginal("age").')
+        self.schema.require_counted(columns)
         clique = self.domain.clique(columns)
         bound = self.model_bounds.get(clique) or bounds(
             self.evidence, confidence=self.manifest.confidence, cliques=[clique]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,9 +23,15 @@ class SyntheticTable:
     drawn: NDArray[np.int32] | None = field(default=None, repr=False)
 
     @classmethod
-    def of_codes(cls, schema: Schema, codes: NDArray[np.int32], rng: np.random.Generator) -> SyntheticTable:
-        """Decode ``codes``; ``rng`` picks a value in each bin."""
-        return cls(schema, schema.decode(codes, rng), codes)
+    def of_codes(
+        cls,
+        schema: Schema,
+        codes: NDArray[np.int32],
+        rng: np.random.Generator,
+        given: Mapping[str, pa.Array] | None = None,
+    ) -> SyntheticTable:
+        """Decode ``codes``; ``rng`` picks a value in each bin, but for columns that are ``given``."""
+        return cls(schema, schema.decode(codes, rng, given), codes)
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:
