@@ -21,6 +21,7 @@ from understudy.cli import main
 from understudy.errors import SourceError
 from understudy.release.frames import plain
 from understudy.schema import parse_schema
+from understudy.schema.column import Undivided
 from understudy.source import open_source, unopened
 from understudy.source import spark as source
 from understudy.source.spark_tasks import BLOCK, Add, Count, Deal, Encode, Hold, add, from_records, to_records
@@ -34,7 +35,7 @@ PERSONS = parse_schema('person = "id"\nrows_per_person = 2\n[columns.x]\nkind = 
 
 
 def encode() -> Encode:
-    return Encode(DECLARED.columns, DECLARED.domain.sizes)
+    return Encode(DECLARED.columns, DECLARED.domain)
 
 
 def batches(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
@@ -61,7 +62,7 @@ def test_partial_counts_add_up_dense_or_sparse(size: int) -> None:
     )
     rng = np.random.default_rng(1)
     tables = [pa.table({name: rng.integers(0, size, 500) for name in "ab"}) for _ in range(3)]
-    task = Count(declared.domain, (("b", "a"), ("a",)), Encode(declared.columns, declared.domain.sizes))
+    task = Count(declared.domain, (("b", "a"), ("a",)), Encode(declared.columns, declared.domain))
     flat = total(task, [iter(table.to_batches()) for table in tables], size * size + size)
     whole = pa.concat_tables(tables)
     expected = np.zeros((size, size), np.int64)
@@ -87,7 +88,7 @@ def test_records_come_back() -> None:
 def test_a_bucket_keeps_so_many_rows_of_each_person_and_all_of_nobodys() -> None:
     person = PERSONS.person
     assert person is not None
-    encode = Encode(PERSONS.columns, PERSONS.domain.sizes)
+    encode = Encode(PERSONS.columns, PERSONS.domain)
     ids = [*["a"] * 30, *["b"], *[None] * 7, *["c"] * 3]
     table = pa.table({"x": [i % 10 for i in range(len(ids))], "id": pa.array(ids, pa.string())})
     dealt = pa.Table.from_batches(Deal(encode, person)(iter(table.to_batches(max_chunksize=9))))
@@ -95,19 +96,19 @@ def test_a_bucket_keeps_so_many_rows_of_each_person_and_all_of_nobodys() -> None
         number: dealt.filter(pa.compute.equal(dealt["bucket"], number)) for number in set(dealt["bucket"].to_pylist())
     }
     assert len(buckets) > 3
-    used = [Hold(encode.sizes, 2)(bucket) for bucket in buckets.values()]
+    used = [Hold(encode.domain.sizes, 2)(bucket) for bucket in buckets.values()]
     assert sum(len(cell.as_buffer()) for kept in used for cell in kept["records"]) == 2 + 1 + 7 + 2
 
 
 @pytest.mark.promise(31)
 def test_a_task_that_fails_tells_nothing_of_the_rows() -> None:
-    class Broken:
+    class Broken(Undivided):
         name = "x"
 
         def encode(self, values: Any) -> Any:
             raise ValueError(f"CANARY {values}")
 
-    for task in (Encode((Broken(),), (3,)), Count(PERSONS.domain, (("x",),), Encode((Broken(),), (3,)))):
+    for task in (Encode((Broken(),), PERSONS.domain), Count(PERSONS.domain, (("x",),), Encode((Broken(),), PERSONS.domain))):
         with pytest.raises(SourceError, match="details withheld") as found:
             list(task(iter(pa.table({"x": [1]}).to_batches())))
         assert "CANARY" not in str(found.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ class Drawing:
 
     def __init__(self, contents: Contents, given: Mapping[str, Any] | None = None) -> None:
         self._contents = contents
+        contents.schema.require_counted(given or ())
         self._fixed = {name: given_value(contents.schema[name], value) for name, value in (given or {}).items()}
         try:
             codes = {name: one.code for name, one in self._fixed.items()}
@@ -39,7 +39,7 @@ class Drawing:
         """Yield ``rows`` rows, ``step`` at a time. Counts are near the model's over all of them together."""
         codes = self._model.generate(rows, rng)
         for start in range(0, max(rows, 1), step):
-            table = SyntheticTable.of_codes(self._contents.schema, codes[start : start + step], rng)
-            for name, one in self._fixed.items():
-                table = replace(table, arrow=one.placed(table.arrow, name))
+            some = codes[start : start + step]
+            known = {name: column for name, one in self._fixed.items() if (column := one.column(len(some))) is not None}
+            table = SyntheticTable.of_codes(self._contents.schema, some, rng, self._contents.inside, known)
             yield table.marked(self._contents.notice)

@@ -14,7 +14,7 @@ import numpy as np
 from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
 from understudy.source.csv import Csv
-from understudy.source.files import FilesReader
+from understudy.source.files import FilesReader, files_of
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Reader, Source
@@ -51,6 +51,21 @@ def open_source(data: Any, schema: Declared) -> Source:
         return StreamedSource(reader, schema)
     with guarded(f"This {type(data).__name__}"):
         return MemorySource.of_reader(reader, schema)
+
+
+def columns_of(data: Any, csv: Settings | None) -> list[str]:
+    """Return the names of the columns of a table that has them, without looking at a row."""
+    if isinstance(data, str | Path | Csv):
+        return list(files_of(data, csv)[0].columns())
+    if isinstance(data, np.ndarray) and data.dtype.names is not None:
+        return list(data.dtype.names)
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    if hasattr(data, "schema") and hasattr(data.schema, "names") and not isinstance(data, Sql):
+        return [str(name) for name in data.schema.names]
+    if type(data).__name__ == "DataFrame":
+        return [str(name) for name in data.columns]
+    raise SourceError("Which columns this table has is not told without reading it: name those that you want.")
 
 
 def open_reader(data: Any, names: list[str], csv: Settings | None) -> Reader:

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SourceError
+from understudy.schema.column import fine_name
 from understudy.source.frames import require
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared
 from understudy.source.spark_tasks import BLOCK, CODED, COUNTED, DEALT, Add, Count, Deal, Encode, Hold, add
+from understudy.source.tables import whole
 from understudy.source.tally import positions_of
 
 PASS_CELLS = 1 << 24
@@ -59,8 +61,7 @@ class SparkSource:
     """
 
     def __init__(self, frame: Any, schema: Declared) -> None:
-        self.domain = schema.domain
-        person = schema.person
+        self.domain, self._all, person = schema.domain, whole(schema), schema.person
         with guarded("The Spark table"):
             found = list(frame.columns)  # known to Spark already: no row is read
         require([*self.domain] if person is None else [*self.domain, person.column], found, "The Spark table")
@@ -71,8 +72,8 @@ class SparkSource:
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
         for clique in cliques:
-            positions_of(self.domain, clique)  # what cannot be counted is refused here
-        passes = list(self.domain.blocks(cliques, PASS_CELLS))
+            positions_of(self._all, clique)  # what cannot be counted is refused here
+        passes = list(self._all.blocks(cliques, PASS_CELLS))
         self._counted += bool(passes)
         found: list[NDArray[np.int64]] = []
         with guarded("The Spark table", _ADVICE):
@@ -81,25 +82,24 @@ class SparkSource:
         return found
 
     def _pass(self, cliques: Sequence[Clique], *, keep: bool) -> list[NDArray[np.int64]]:
-        needed = self.domain if keep else self._needed(cliques)
-        cells = sum(self.domain.cells(clique) for clique in cliques)
+        cells = [self._all.cells(clique) for clique in cliques]
         if keep:
-            rows, task = self._coded(), Count(needed, tuple(cliques), None)
+            rows, task = self._coded(), Count(self._all, tuple(cliques), None)
         else:
-            rows, task = self._selected([*needed]), Count(needed, tuple(cliques), self._encode(needed))
-        parts = rows.mapInArrow(task, COUNTED).repartition("block").mapInArrow(Add(cells), COUNTED)
-        flat = np.zeros(cells, np.int64)
+            encode = self._encode(self._needed(cliques))
+            rows, task = self._selected(encode), Count(encode.domain, tuple(cliques), encode)
+        parts = rows.mapInArrow(task, COUNTED).repartition("block").mapInArrow(Add(sum(cells)), COUNTED)
+        flat = np.zeros(sum(cells), np.int64)
         for row in parts.collect():
             start = row["block"] * BLOCK
             add(flat[start : start + BLOCK], row["places"], row["counts"])
-        ends = np.cumsum([self.domain.cells(clique) for clique in cliques])
-        shapes = [self.domain.shape(clique) for clique in cliques]
-        return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
+        shapes = [self._all.shape(clique) for clique in cliques]
+        return [part.reshape(shape) for part, shape in zip(np.split(flat, np.cumsum(cells)[:-1]), shapes, strict=True)]
 
     def _needed(self, cliques: Sequence[Clique]) -> Domain:
         """Only the columns that are named are read; one at least, since Spark counts no rows without columns."""
         named = {attribute for clique in cliques for attribute in clique} or {next(iter(self.domain))}
-        return self.domain.project(self.domain.clique(named))
+        return self._all.project(self._all.clique(named))
 
     def _coded(self) -> Any:
         """Return the codes of all rows that are used, which Spark keeps from here on."""
@@ -110,18 +110,19 @@ class SparkSource:
         return self._kept
 
     def _all_coded(self) -> Any:
-        encode, person = self._encode(self.domain), self._person
+        encode, person = self._encode(self._all), self._person
         if person is None:
-            return self._selected([*self.domain]).mapInArrow(encode, CODED)
-        dealt = self._selected([*self.domain, person.column]).mapInArrow(Deal(encode, person), DEALT)
-        hold = Hold(encode.sizes, person.rows)
+            return self._selected(encode).mapInArrow(encode, CODED)
+        dealt = self._selected(encode, person.column).mapInArrow(Deal(encode, person), DEALT)
+        hold = Hold(encode.domain.sizes, person.rows)
         # Grouped, not merely dealt out again: Spark promises that a group has all of its rows.
         return dealt.groupBy("bucket").applyInArrow(lambda bucket: hold(bucket), CODED)  # noqa: PLW0108 no object will do
 
     def _encode(self, domain: Domain) -> Encode:
-        return Encode(tuple(column for column in self._columns if column.name in domain), domain.sizes)
+        return Encode(tuple(c for c in self._columns if c.name in domain or fine_name(c.name) in domain), domain)
 
-    def _selected(self, names: list[str]) -> Any:
+    def _selected(self, encode: Encode, *more: str) -> Any:
+        names = [*(column.name for column in encode.columns), *more]
         return self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
 
 

@@ -43,10 +43,10 @@ Kind = np.dtype[Any]
 
 @dataclass(frozen=True, eq=False)
 class Encode:
-    """Rows into codes of ``columns``; as a task, into records of them."""
+    """Rows that have ``columns`` into codes of the attributes of ``domain``; as a task, into records of them."""
 
     columns: tuple[Encoder, ...]
-    sizes: tuple[int, ...]
+    domain: Domain
 
     def __call__(self, batches: Batches) -> Batches:
         """Return the codes as they are kept between passes."""
@@ -57,7 +57,7 @@ class Encode:
     def codes(self, batches: Batches) -> Iterator[Codes]:
         """Encode batch by batch."""
         for batch in batches:
-            yield encode_batch(batch, self.columns, self.sizes)
+            yield encode_batch(batch, self.columns, self.domain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Deal:
                 yield _dealt(np.concatenate(waiting))
 
     def _records(self, batch: pa.RecordBatch) -> Records:
-        codes = encode_batch(batch, self.encode.columns, self.encode.sizes)
+        codes = encode_batch(batch, self.encode.columns, self.encode.domain)
         who = self.person.identify(batch.column(len(self.encode.columns)))
         marks = Marks.of(who, codes)
         return to_records([marks.first, marks.second, marks.rank, who.missing, *codes.columns])
