@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
 .PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-spark test-browser \
 	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
-	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-seeded results clean
+	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-spark bench-seeded results clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -128,6 +128,10 @@ bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: 
 
 bench-gpu: $(VENV)/.installed  ## AIM with its models on a GPU beside the processor (needs a GPU and PyTorch)
 	$(BIN)/python benchmarks/gpu.py
+
+bench-spark: $(VENV)/.installed  ## all 3-way marginals on Spark beside DuckDB, up to 100 million rows (needs Java; installs PySpark)
+	$(BIN)/pip install --quiet "pyspark==4.1.4"
+	$(BIN)/python benchmarks/spark.py
 
 bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? 25 minutes; QUICK=1: titanic, a minute
 	$(BIN)/python benchmarks/seeded.py $(if $(QUICK),--quick)
