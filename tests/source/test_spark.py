@@ -122,8 +122,8 @@ def test_a_task_that_fails_tells_nothing_of_the_rows() -> None:
 def test_many_cells_take_several_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "PASS_CELLS", 30)
     rows = random_people(400, 60, 3)
-    found = open_source(spark.session().createDataFrame(arrow(rows)), DECLARED).count(CLIQUES)
-    for clique, counts in zip(CLIQUES, found, strict=True):
+    found = open_source(spark.session().createDataFrame(arrow(rows)), DECLARED).count(CLIQUES[:4])
+    for clique, counts in zip(CLIQUES[:4], found, strict=True):
         np.testing.assert_array_equal(counts, brute_force(rows, clique))
 
 
