@@ -23,8 +23,9 @@ from understudy.release import Release
 from understudy.release.show import as_text
 from understudy.report import evaluation_words, release_page, render_evaluation, render_report
 from understudy.report.cards import MANY, Card, cards, script
-from understudy.report.charts.distribution import DENSITY, UNSCALED, distribution, scaling
+from understudy.report.charts.distribution import DENSITY, UNSCALED, distribution, scaled_words, scaling
 from understudy.report.data import BoundView, ColumnView, ReportData, Value, column_view, report_data
+from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
 from understudy.report.release_columns import ALONE, THIN
@@ -201,6 +202,15 @@ def test_how_unequal_bins_are_drawn(widths: list[float], said: str) -> None:
     assert scaling(view(widths, ordered=False)) == ""
 
 
+def test_a_last_group_of_fewer_values_is_drawn_to_scale_without_a_word() -> None:
+    short = replace(view([2, 2, 2, 1]), grouped=2)
+    assert scaling(short) == "density"
+    assert scaled_words(short) == []
+    assert scaled_words(view([2, 2, 2, 1])) == [DENSITY]
+    assert scaled_words(view([*[1] * 13, 10_000])) == [UNSCALED]
+    assert scaled_words(view([1] * 20)) == []
+
+
 def test_the_area_of_a_bar_is_its_share() -> None:
     widths, counts = [1.0, 1.0, 2.0, 6.0], [10.0, 40.0, 20.0, 30.0]
     drawn = distribution(view(widths, counts))
@@ -266,6 +276,13 @@ def test_an_evaluation_with_everything_shows_it() -> None:
     pair = next(p for p in found.pairs if p.clique == ("a", "b"))
     (row,) = [cells for cells in table(root, "Association of every pair") if cells[0] == "a × b"]
     assert float(row[1]) == pair.cramers_v.real
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_line_is_explained_where_there_is_one(seeded: Release, bounded: bool) -> None:
+    bounds = seeded.manifest.bounds if bounded else []
+    release = replace(seeded, manifest=seeded.manifest.model_copy(update={"bounds": bounds}))
+    assert (LINE in render_evaluation(evaluate(seeded.arrow, release))) == bounded
 
 
 @pytest.mark.parametrize(("auc", "said"), [(0.7, "sees differences"), (0.51, "cannot tell"), (0.3, "cannot tell")])

@@ -10,7 +10,7 @@ from understudy.measures.pairs import PairMeasures
 from understudy.measures.values import show, show_difference
 from understudy.quantities import percent
 from understudy.report.cards import Card, cards
-from understudy.report.charts.distribution import DENSITY, REAL, UNSCALED, distribution, scaling
+from understudy.report.charts.distribution import REAL, distribution, scaled_words
 from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import EvaluationData
 from understudy.report.markup import Child, Html, tag, words
@@ -71,8 +71,7 @@ def _overview(m: ColumnMeasures) -> Row:
 
 
 def _card(column: ColumnView, m: ColumnMeasures, declared: Column) -> Html:
-    said = f"{column.kind}; total variation {percent(m.tvd)}"
-    said += {"density": f"; {DENSITY}", "unscaled": f"; {UNSCALED}"}.get(scaling(column), "")
+    said = "; ".join([column.kind, *scaled_words(column), f"total variation {percent(m.tvd)}"])
     if m.missing.real or m.missing.synthetic:
         said += f"; missing {percent(m.missing.synthetic)}, really {percent(m.missing.real)}"
     numbers = None if m.numbers is None else _numbers(m.numbers, declared)

@@ -24,6 +24,9 @@ MOST_DRAWN, MOST_WORST = 40, 24
 """Columns of a map of pairs; of more, so many pairs are listed instead."""
 
 
+LINE = "A line across is the bound that the release gives."
+
+
 def render(evaluation: EvaluationData) -> str:
     """Return the page."""
     sections = [
@@ -135,7 +138,7 @@ def _worst(furthest: list[ErrorView]) -> Html:
     peak = max(max(e.share, e.bound or 0.0) for e in worst)
     return words(
         tag("h3", f"The {plural(len(worst), 'pair')} furthest off"),
-        tag("p", "A line across is the bound that the release gives.", class_="note"),
+        tag("p", LINE, class_="note") if any(e.bound is not None for e in worst) else None,
         ranking([Ranked(e.clique, e.share, e.bound) for e in worst], peak=peak),
     )
 
@@ -144,12 +147,13 @@ def _marginals(evaluation: EvaluationData) -> Html:
     found = evaluation.marginals
     few = min(MOST_RANKED, max(1, len(found) // 2))
     peak = max([e.share for e in found] + [e.bound or 0.0 for e in (*found[:few], *found[-few:])] + [1e-9])
+    drawn = (*found[:few], *found[-few:])
     best = ranking([Ranked(e.clique, e.share, e.bound) for e in found[:few]], peak=peak)
     worst = ranking([Ranked(e.clique, e.share, e.bound) for e in reversed(found[-few:])], peak=peak)
     listed = list(reversed(found[-MOST_LISTED:]))
     name = "All" if len(listed) == len(found) else f"The {MOST_LISTED} furthest off of"
     return words(
-        tag("p", "Bars are true errors; a line across is the bound that the release gives."),
+        tag("p", f"Bars are true errors. {LINE}" if any(e.bound is not None for e in drawn) else "Bars are true errors."),
         tag("div", tag("div", tag("h3", "Closest"), best), tag("div", tag("h3", "Furthest off"), worst), class_="halves"),
         folded(f"{name} {plural(len(found), 'marginal')}, as a table", _table(listed, "The workload's marginals")),
     )

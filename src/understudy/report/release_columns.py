@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from understudy.manifest.promise import confidence
 from understudy.report.cards import Card, cards
-from understudy.report.charts.distribution import DENSITY, UNSCALED, distribution, scaling
+from understudy.report.charts.distribution import distribution, scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, tag, words
 from understudy.report.numbers import plural
@@ -42,6 +42,6 @@ def _card(column: ColumnView) -> Html:
         said.append(f"drawn {column.grouped} values at a time")
     if column.radius is None:
         said.append("never measured, so there is no range")
-    said += {"density": [DENSITY], "unscaled": [UNSCALED]}.get(scaling(column), [])
+    said += scaled_words(column)
     description = tag("p", column.description) if column.description else None
     return words(tag("h3", column.name), tag("p", "; ".join(said), class_="note"), description, distribution(column))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,8 @@ from understudy.report.tables import folded, table
 
 MOST_ROWS = 12
 """Horizontal bars shown for values without an order; the rest are in the table."""
-BETWEEN = " to "
-"""What the name of a bin has between its ends."""
+ENDS = " to | … "
+"""What the name of a bin, or of several, has between its ends."""
 MOST_LETTERS = 36
 """Of the names below a histogram; with more, the one in the middle is left out."""
 MOST_ORDERED_ROWS = 12
@@ -57,6 +58,14 @@ def scaling(column: ColumnView) -> str:
     if min(widths) >= sum(widths) / FINEST:
         return "density"
     return "unscaled" if len(widths) > MOST_ORDERED_ROWS else ""
+
+
+def scaled_words(column: ColumnView) -> list[str]:
+    """Say that bins are unequal, and how they are drawn; a last group of fewer neighbours is not worth a word."""
+    how, widths = scaling(column), [v.width for v in column.values if v.ordinary]
+    if column.grouped > 1 and max(widths[:-1], default=1.0) <= UNEQUAL * min(widths[:-1], default=1.0):
+        return []
+    return {"density": [DENSITY], "unscaled": [UNSCALED]}.get(how, [])
 
 
 def _is_histogram(column: ColumnView) -> bool:
@@ -197,8 +206,8 @@ def _y(share: float | None) -> str:
 
 def _axis(bars: Sequence[Value], by_density: bool) -> Html:
     """Name where the bars begin and end, and the middle one unless they are to scale. Letters must not shrink."""
-    first, last = bars[0].label.split(BETWEEN)[0], bars[-1].label.split(BETWEEN)[-1]
-    middle = bars[len(bars) // 2].label.split(BETWEEN)[0]
+    first, middle = (re.split(ENDS, bars[i].label)[0] for i in (0, len(bars) // 2))
+    last = re.split(ENDS, bars[-1].label)[-1]
     fits = not by_density and len(first + middle + last) <= MOST_LETTERS
     shown = [first, middle, last] if fits else [first, last]
     return tag("p", (tag("span", name) for name in shown), class_="axis")
