@@ -73,7 +73,7 @@ def _overview(m: ColumnMeasures) -> Row:
 def _card(column: ColumnView, m: ColumnMeasures, declared: Column) -> Html:
     said = "; ".join([column.kind, *scaled_words(column), f"total variation {percent(m.tvd)}"])
     if m.missing.real or m.missing.synthetic:
-        said += f"; missing {percent(m.missing.synthetic)}, really {percent(m.missing.real)}"
+        said += f"; missing: synthetic {percent(m.missing.synthetic)}, real {percent(m.missing.real)}"
     numbers = None if m.numbers is None else _numbers(m.numbers, declared)
     note = tag("p", said, class_="note")
     return words(tag("h3", column.name), note, distribution(column, REAL), numbers)
@@ -88,7 +88,7 @@ def _numbers(numbers: Numbers, column: Column) -> Html:
     rows += [_row(_percentile(q), both, level, column) for q, both in zip(QUANTILES, numbers.quantiles, strict=True)]
     heads = ("Number", "Real", "Synthetic", "Off by")
     shown = table(heads, rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean {level(numbers.mean.synthetic)}, really {level(numbers.mean.real)}", shown)
+    return folded(f"Mean: synthetic {level(numbers.mean.synthetic)}, real {level(numbers.mean.real)}", shown)
 
 
 def _shower(column: Column) -> Callable[[float], str]:
