@@ -107,6 +107,10 @@ class Domain:
         return Domain(names, self.shape(names))
 
 
+NOTHING = Domain((), ())
+"""No attributes."""
+
+
 @dataclass(frozen=True)
 class Combinations(Sequence[Clique]):
     """Sets of a domain's attributes by a rule, worked out when asked for: 20 million triples are never listed.

@@ -41,4 +41,5 @@ class Drawing:
         for start in range(0, max(rows, 1), step):
             some = codes[start : start + step]
             known = {name: column for name, one in self._fixed.items() if (column := one.column(len(some))) is not None}
-            yield SyntheticTable.of_codes(self._contents.schema, some, rng, known).marked(self._contents.notice)
+            table = SyntheticTable.of_codes(self._contents.schema, some, rng, self._contents.inside, known)
+            yield table.marked(self._contents.notice)

@@ -25,6 +25,7 @@ from understudy.release.answer import Answer
 from understudy.release.contents import Contents
 from understudy.release.crew import Told, draw_parts
 from understudy.release.drawing import Drawing
+from understudy.release.figures import Figures, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
 from understudy.release.parts import Parts, Sample
@@ -197,6 +198,15 @@ class Release(Contents):
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
 
+    def answer(self, query: str, *, least: float = 0) -> Figures:
+        """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.
+
+        There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
+        lies inside bins, at no cost in privacy; no bound is proved for them. Groups of fewer than ``least`` rows, by the
+        model, are left out.
+        """
+        return figures(self, query, least)
+
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
 
@@ -243,7 +253,7 @@ class Release(Contents):
 def load(folder: str | Path) -> Release:
     """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
     found = read(Path(folder))
-    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic)
+    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic, found.fine)
 
 
 def _whole(number: int, what: str = "rows") -> int:
