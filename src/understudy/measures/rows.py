@@ -124,7 +124,8 @@ def _parts(rows: UsedRows, schema: Schema) -> Iterator[Part]:
             for i, c in enumerate(schema.columns)
             if has_numbers(c)
         }
-        yield Codes(int(used.sum()), tuple(column[used] for column in codes.columns)), numbers
+        declared = codes.columns[: len(schema.columns)]  # what lies inside bins may stand behind
+        yield Codes(int(used.sum()), tuple(column[used] for column in declared)), numbers
 
 
 def _gathered(parts: Iterable[Part], schema: Schema, by: Sequence[str]) -> Rows:

@@ -147,6 +147,8 @@ class ReportData:
     """What was spent before the first round."""
     checking: float
     """What was spent on a last look at the finished model."""
+    inside: float
+    """What was spent on where values lie inside their bins."""
     rows: int
     total: float
     weight: float
@@ -184,6 +186,7 @@ def report_data(release: Reported) -> ReportData:
     known = [_bound(release, clique) for clique in release.bounds]
     workload = _own(release, known)
     checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
+    inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -201,8 +204,9 @@ def report_data(release: Reported) -> ReportData:
         promise=tuple(sentences(manifest)),
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
-        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking),
+        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking - inside),
         checking=float(checking),
+        inside=float(inside),
         rows=manifest.table.rows,
         total=manifest.table.total,
         weight=manifest.table.weight,
