@@ -58,11 +58,13 @@ def test_rows_asked_for_do_not_count_as_error() -> None:
     assert found.error < 0.1
 
 
+@pytest.mark.promise(26)
 def test_it_says_that_it_is_not_private() -> None:
     found = understudy.evaluate(table(100), quick(table(100)))
     assert NOT_PRIVATE in repr(found)
     described = found.describe()
     assert described["private"] is False
+    assert described["notice"] == NOT_PRIVATE
     assert described["rows"] == 100
     assert len(json.dumps(described, allow_nan=False)) > 100
 
@@ -205,7 +207,7 @@ def wide_release() -> understudy.Release:
 
 def test_of_persons_the_rows_that_are_used_are_measured() -> None:
     declared = parse_schema(
-        'person = "who"\nrows_per_person = 2\n[columns.age]\nkind = "integer"\nmin = 0\nmax = 99\nbins = 4\nnullable = true\n'
+        'person = "who"\nrows_per_person = 2\n[columns.age]\nkind = "integer"\nmin = 0\nmax = 99\nbins = 4\nother = 0\n'
         '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "F"\n'
     )
     ages, rows = np.arange(40) * 2, np.arange(40) % 5 + 1

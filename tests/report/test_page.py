@@ -111,6 +111,7 @@ def test_a_private_release_has_no_banner_and_a_seeded_one_does(people: Release, 
     assert "No single record" not in page
 
 
+@pytest.mark.promise(26)
 def test_an_evaluation_is_marked_whatever_the_release(evaluation: Evaluation, tmp_path: Path) -> None:
     assert evaluation.release.private
     page = write_evaluation(evaluation, tmp_path / "evaluation.html").read_text(encoding="utf-8")
