@@ -17,7 +17,7 @@ from understudy.schema import Schema
 from understudy.source.codes import Codes, pack
 from understudy.source.tables import Rows as UsedRows
 
-MOST_ROWS, MOST_VALUES = 100_000, 12_000_000
+MOST_ROWS, MOST_VALUES = 100_000, 6_000_000
 """A sample has at most so many rows, and so many values in all columns together."""
 SEED = 0
 """The same rows are drawn each time."""

@@ -118,9 +118,9 @@ def pmse(found: Distinction) -> str:
 
 def nearest(found: Nearest) -> str:
     """Say how near synthetic rows come, in one line."""
-    beside = "held-out records" if found.compared == "held-out" else "real rows from each other"
+    beside = "to held-out records" if found.compared == "held-out" else "of real records to each other"
     return (
-        f"{found.median:g} of {found.columns} columns differ in the middle ({beside}: {found.median_compared:g}); "
+        f"median distance {found.median:g} of {found.columns} columns ({beside}: {found.median_compared:g}); "
         f"copies {percent(found.copies)} ({percent(found.copies_compared)})"
     )
 
