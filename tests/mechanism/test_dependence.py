@@ -58,7 +58,7 @@ def test_columns_without_dependence_are_left_alone(make_door: MakeDoor, name: st
     outcome = mechanism(name, check=0).run(
         make_door(domain=domain, codes=codes, rho=Fraction(1, 50)), Workload.all_kway(domain, 2)
     )
-    assert len({m.clique for m in outcome.measurements if len(m.clique) > 1}) <= (1 if name == "privmrf" else 0)
+    assert len({m.clique for m in outcome.measurements if len(m.clique) > 1}) == 0
     assert float(outcome.spent) == pytest.approx(0.02)
 
 

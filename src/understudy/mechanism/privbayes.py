@@ -23,7 +23,7 @@ from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, allowed, estimates, require_tree
 from understudy.mechanism.config import CheckedConfig
-from understudy.mechanism.dependence import counted_first, measure_columns, useful_cells
+from understudy.mechanism.dependence import counted_first, measure_columns, spend_the_rest, useful_cells
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model
@@ -119,14 +119,3 @@ def readable(run: Run, config: PrivBayesConfig, model: Model, choices: Sequence[
     sets = {frozenset(r) for r in fitting}
     larger = {s - {a} for s in sets for a in s}
     return [r for r in fitting if frozenset(r) not in larger]
-
-
-def spend_the_rest(run: Run, config: PrivBayesConfig, model: Model) -> Model:
-    """Measure the marginals of the network once more, or the columns where there is none, with what is left over."""
-    again = [m.clique for m in run.measurements if len(m.clique) > 1] or [(a,) for a in run.domain]
-    if run.remaining <= run.rho / 2**50:  # the last scale was rounded
-        return model
-    for left, clique in zip(range(len(again), 0, -1), again, strict=True):
-        scale = config.scale_for(run.remaining / left, run.door.unit)
-        run.measure(clique, scale=scale, noise=config.noise, round_index=0)
-    return run.estimate(0)

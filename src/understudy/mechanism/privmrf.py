@@ -21,7 +21,7 @@ from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, estimates, expected_noise, held_at_once, require_tree
 from understudy.mechanism.config import CheckedConfig
-from understudy.mechanism.dependence import counted_first, measure_columns, pair_distances, useful_cells
+from understudy.mechanism.dependence import counted_first, measure_columns, pair_distances, spend_the_rest, useful_cells
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model, junction_tree, tree_size
@@ -81,12 +81,17 @@ class PrivMrf(Mechanism):
 
 
 def refine(run: Run, config: PrivMrfConfig, model: Model, apart: Mapping[Clique, float]) -> Model:
-    """Choose a marginal of the graph's cliques (costs ε²/8), measure it (costs an equal share), fit; so many times."""
+    """Choose a marginal of the graph's cliques (costs ε²/8), measure it (costs an equal share), fit; so many times.
+
+    Where the noise leaves no marginal readable, the columns are measured once more with all that is left.
+    """
     rounds = config.rounds or 2 * len(run.domain)
     epsilon, part = selection_epsilon_for(run.rho * SELECT / rounds), (run.remaining - run.rho * SELECT) / rounds
     most = useful_cells(run, config, model, part, THETA)
     graph = triangulated(run, config.max_size, [p for p in apart if run.domain.cells(p) <= most], apart)
-    choices = held_at_once(run.domain, marginals_of(run.domain, graph, most) or [min(apart, key=run.domain.cells)])
+    choices = held_at_once(run.domain, marginals_of(run.domain, graph, most))
+    if not choices:
+        return spend_the_rest(run, config, model)
     noise = expected_noise(config, config.scale_for(part, run.door.unit))
     for left in range(rounds, 0, -1):
         later = estimates(model, choices, RANKING)
