@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.errors import SourceError
 from understudy.schema.cells import Categories, Kind
 from understudy.schema.column import Held
 from understudy.schema.dialect import Settings
@@ -51,6 +52,8 @@ class UndeclaredSource:
     """Counts columns by the ladder, and the texts of one by themselves. Each person counts with so many rows at most."""
 
     def __init__(self, data: Any, columns: Sequence[str], person: Person | None, csv: Settings | None = None) -> None:
+        if isinstance(data, pa.RecordBatchReader):
+            raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
         self.domain = Domain.of(dict.fromkeys(columns, ladder().size))
         self._data, self._person, self._csv = data, person, csv
         self._counted = unopened(data, Names(tuple(map(Climber, columns)), self.domain, person, csv))
