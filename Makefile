@@ -67,7 +67,7 @@ build: $(BIN)/pip  ## the package for an index, into dist
 picture: $(VENV)/.installed  ## make the README's picture of a report again (needs Chromium)
 	$(BIN)/python docs/picture.py
 
-test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it beside)
+test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 and scores with SDMetrics (installs them beside)
 	$(BIN)/pip install --quiet --group oracle
 	$(BIN)/python -m pytest -m oracle
 

@@ -28,6 +28,7 @@ ROOMS = [
     "workload",
     "sampling",
     "metrics",
+    "measures",
     "mechanism",
     "uncertainty",
     "manifest",

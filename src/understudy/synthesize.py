@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.domain import NOTHING
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
@@ -141,7 +142,8 @@ def _opened(run: Spending, data: Any, asked: Request, place: Place, *, resume: b
     log = run.begin(place, asked.budget, asked.facts, private=asked.private, resume=resume)
     noise = SecureNoise() if seed is None else ResearchNoise(seed)
     expected = asked.mechanism.expects(asked.workload)
-    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log)
+    fine = source.fine if asked.mechanism.config.inside else NOTHING
+    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log, fine=fine)
     run.filter = door.filter
     return door
 

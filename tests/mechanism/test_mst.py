@@ -9,7 +9,7 @@ import pytest
 
 from understudy.domain import Domain, Zeros
 from understudy.mechanism import mechanism
-from understudy.mechanism.mst import FREQUENT
+from understudy.mechanism.compression import FREQUENT
 from understudy.privacy import Groups
 from understudy.workload import Workload
 

@@ -21,7 +21,7 @@ _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "bool
 
 
 def learn_column(door: Door, column: str, rho: Fraction, delta: float) -> d.ColumnDeclaration | None:
-    """Learn one column through the door for at most ``rho``, and ``delta`` if it has texts; None if that is too little."""
+    """Learn one column through the door, for at most ``rho`` (and ``delta`` for texts); None if that is too little."""
     first = ask_first(door, column, rho * FIRST_SHARE)
     rest = rho * (1 - FIRST_SHARE)
     kind = _kind(first)

@@ -94,6 +94,7 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
         f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
         f"{_checked(manifest)}",
+        "Values inside bins": _inside(manifest),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
@@ -112,6 +113,13 @@ def _checked(manifest: Manifest) -> str:
     if manifest.check is None:
         return ""
     return f", then {len(manifest.check.marginals):,} noisy distances of the model from the table, which bounds rest on"
+
+
+def _inside(manifest: Manifest) -> str:
+    if not manifest.inside:
+        return "drawn evenly"
+    names = _cell(", ".join(entry.column for entry in manifest.inside))
+    return f"drawn by noisy counts of finer bins inside the bins of {names} (in inside/); of other columns evenly"
 
 
 def _cell(text: str) -> str:

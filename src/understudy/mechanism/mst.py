@@ -10,24 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import combinations
-
-import numpy as np
-from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, allowed, estimates, require_tree
+from understudy.mechanism.compression import measure_compressed
 from understudy.mechanism.config import ModelConfig
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model
-from understudy.privacy import Candidate, Groups, linear_scale_for, selection_epsilon_for
+from understudy.privacy import Candidate, selection_epsilon_for
 from understudy.workload import Workload
-
-FREQUENT = 3.0
-"""Values with a noisy count of fewer standard deviations are rare, and measured together in pairs."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Mst(Mechanism):
             model = run.estimate(0)
             tree = spanning_tree(run, self.config, model) if len(columns) > 1 else []  # costs a third
             for left, pair in zip(range(len(tree), 0, -1), tree, strict=True):  # costs what is left
-                measure_pair(run, self.config, pair, run.remaining / left)
+                measure_compressed(run, self.config, pair, run.remaining / left)
             if tree:
                 run.estimate(0)
             return run.outcome()
@@ -84,22 +78,3 @@ def spanning_tree(run: Run, config: ModelConfig, model: Model) -> list[Clique]:
         tree.append(found.clique)
         kept, gone = (part[a] for a in found.clique)
         part = {a: kept if p == gone else p for a, p in part.items()}
-
-
-def measure_pair(run: Run, config: ModelConfig, pair: Clique, rho: Fraction) -> None:
-    """Measure a pair with ``rho``; rare values of a column as one, where it has some."""
-    groups = Groups([frequent(run, a) for a in pair])
-    if groups.coarse == groups.shape:
-        run.measure(pair, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)
-    else:
-        scale = linear_scale_for(rho, groups, config.noise, run.door.unit)
-        run.measure(pair, scale=scale, noise=config.noise, round_index=0, query=groups)
-
-
-def frequent(run: Run, attribute: str) -> NDArray[np.int64]:
-    """Return the group of each value: one of its own if it stands out of the noise, the first for all others."""
-    (measured,) = (m for m in run.measurements if m.clique == (attribute,))
-    stands_out = measured.values >= FREQUENT * measured.sigma
-    if stands_out.all() or not stands_out.any():
-        return np.arange(measured.values.size) if stands_out.all() else np.zeros(measured.values.size, np.int64)
-    return np.where(stands_out, np.cumsum(stands_out), 0)

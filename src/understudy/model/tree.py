@@ -31,7 +31,7 @@ class JunctionTree:
     parents: tuple[int, ...]
     order: tuple[str, ...]
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Total cells of the maximal cliques."""
         return sum(self.domain.cells(clique) for clique in self.cliques)

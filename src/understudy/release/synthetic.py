@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from understudy.release.inside import Weights
 from understudy.release.marks import marked
 from understudy.schema import Schema
 
@@ -28,10 +29,13 @@ class SyntheticTable:
         schema: Schema,
         codes: NDArray[np.int32],
         rng: np.random.Generator,
+        inside: Weights | None = None,
         given: Mapping[str, pa.Array] | None = None,
     ) -> SyntheticTable:
-        """Decode ``codes``; ``rng`` picks a value in each bin, but for columns that are ``given``."""
-        return cls(schema, schema.decode(codes, rng, given), codes)
+        """Decode ``codes``; ``rng`` picks a value in each bin, by the weights ``inside`` where there are some. Columns that
+        are ``given`` are taken as they are.
+        """
+        return cls(schema, schema.decode(codes, rng, inside, given), codes)
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:

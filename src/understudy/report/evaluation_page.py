@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent
-from understudy.report.charts.distribution import REAL, distribution
 from understudy.report.charts.heatmap import Cell, heatmap, legend
 from understudy.report.charts.ranking import Ranked, ranking
-from understudy.report.data import ColumnView
+from understudy.report.evaluation_columns import associations, columns, groups
 from understudy.report.evaluation_data import ErrorView, EvaluationData
+from understudy.report.evaluation_rows import combinations, learning, records
+from understudy.report.evaluation_words import KNOWN
 from understudy.report.markup import Child, Html, tag, words
-from understudy.report.numbers import count, data, plural
+from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
 from understudy.report.tables import folded, names, plain_names, prominent, table
 
@@ -25,9 +26,13 @@ def render(evaluation: EvaluationData) -> str:
     """Return the page."""
     sections = [
         Section("summary", "How close it is", "Summary", _summary(evaluation)),
-        Section("columns", "Column by column", "Columns", _columns(evaluation)),
+        Section("columns", "Column by column", "Columns", columns(evaluation)),
+        *([Section("groups", "Group by group", "Groups", groups(evaluation))] if evaluation.measured.groups else []),
         Section("pairs", "Pair by pair", "Pairs", _pairs(evaluation)),
         Section("marginals", "Best and worst", "Best and worst", _marginals(evaluation)),
+        Section("combinations", "Combinations that should not be there", "Combinations", combinations(evaluation)),
+        Section("learning", "What can be learnt from it", "Learning", learning(evaluation)),
+        Section("records", "Single records", "Records", records(evaluation)),
     ]
     return page(
         title=f"{evaluation.title}: real against synthetic",
@@ -72,24 +77,28 @@ def _summary(evaluation: EvaluationData) -> Html:
         f"Of {plural(evaluation.compared, 'marginal')} compared, {count(evaluation.bounded)} have a bound in the release, "
         f"and {count(evaluation.within)} stayed within it."
     )
-    return words(tag("p", error, class_="lead"), tag("p", bounds))
-
-
-def _columns(evaluation: EvaluationData) -> Html:
-    keys = tag(
-        "ul",
-        tag("li", tag("span", class_="key bar"), "synthetic"),
-        tag("li", tag("span", class_="key real"), "real"),
-        class_="legend",
+    real, made = evaluation.sampled
+    part = evaluation.rows > real or evaluation.synthetic_rows > made
+    sampled = (
+        f"Quantiles, distances of numbers, correlations, classifiers and attacks are of samples drawn at random: "
+        f"{count(real)} real and {count(made)} synthetic records. Counts, means and totals are of all."
     )
-    return words(keys, tag("div", map(_card, evaluation.columns), class_="cards"))
+    return words(
+        tag("p", error, class_="lead"),
+        tag("p", bounds),
+        tag("p", sampled) if part else None,
+        tag("h3", "Scores that people know"),
+        _scores(evaluation),
+    )
 
 
-def _card(column: ColumnView) -> Html:
-    apart = sum(abs(v.synthetic - (v.upper or 0.0)) for v in column.values)
-    total = max(sum(v.upper or 0.0 for v in column.values), 1.0)
-    note = tag("p", f"{column.kind}; error {percent(apart / total)}", class_="note")
-    return tag("article", tag("h3", column.name), note, distribution(column, REAL))
+def _scores(evaluation: EvaluationData) -> Html:
+    rows = [
+        (name, data(score, digits(score)), KNOWN[name])
+        for name, score in evaluation.measured.scores.items()
+        if score is not None
+    ]
+    return table(("Score", "Value", "Averaged over"), rows, caption="Scores that people know")
 
 
 def _pairs(evaluation: EvaluationData) -> Html:
@@ -108,6 +117,8 @@ def _pairs(evaluation: EvaluationData) -> Html:
         legend(none="not compared" if missing else None, marked=marked),
         heatmap(shown, cells, caption="True error of every pair of columns", none="not compared"),
         folded(f"{name} {plural(len(evaluation.pairs), 'pair')}, as a table", _table(furthest, "True error of every pair")),
+        tag("h3", "Association"),
+        associations(evaluation),
     )
 
 

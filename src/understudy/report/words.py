@@ -18,6 +18,10 @@ MECHANISMS = {
     "aim2": "AIM2 chose, round by round, the combination of columns where measuring was expected to improve its model most.",
     "mwem": "MWEM chose, in rounds of equal cost, what its model answered worst, and measured it.",
     "mst": "Every column was measured first, then the pairs of a tree that ties the most dependent columns together.",
+    "privbayes+pgm": "Every column was measured first, then each with the columns before it that it depends on most.",
+    "privmrf": "A graph of dependent columns was drawn, then what the model answered worst inside its cliques was measured.",
+    "privsyn+pgm": "Pairs of columns that are worth their noise were chosen, joined where they overlap, and measured.",
+    "hdmm+pgm": "All that the marginals of the workload say was measured, nothing twice, and one model was fitted to it.",
     "independent": "Every column was measured by itself; columns are treated as unrelated.",
     "gaussian+pgm": "Every marginal of the workload was measured, and one model was fitted to them all.",
 }

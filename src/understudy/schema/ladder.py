@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
-from understudy.schema.column import Held
+from understudy.schema.column import Held, Undivided
 from understudy.schema.listed import SPELLED_BOOLEANS
 from understudy.schema.moments import ISO, moments_in
 from understudy.schema.reading import flags, missing_text, numbers_in
@@ -117,7 +117,7 @@ def ladder() -> Ladder:
 
 
 @dataclass(frozen=True)
-class Climber:
+class Climber(Undivided):
     """Encodes one column by the ladder, each value by itself."""
 
     name: str

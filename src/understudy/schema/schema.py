@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
+from understudy.schema.binned import Binned
 from understudy.schema.build import build_column
-from understudy.schema.column import Column
+from understudy.schema.column import Column, fine_name
 from understudy.schema.declaration import (
     MAX_CODES,
     ColumnDeclaration,
@@ -86,6 +87,12 @@ class Schema:
         """The attributes and their sizes."""
         return Domain(tuple(c.name for c in self.columns), tuple(c.size for c in self.columns))
 
+    @cached_property
+    def fine(self) -> Domain:
+        """The columns that have values inside their bins, each as an attribute of its own with finer bins."""
+        found = {fine_name(c.name): c.fine.size for c in self.columns if c.fine is not None}
+        return Domain.of({name: size for name, size in found.items() if name not in self.domain})
+
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.domain.index(name)]
 
@@ -133,11 +140,16 @@ class Schema:
         return codes
 
     def decode(
-        self, codes: NDArray[np.integer], rng: np.random.Generator, given: Mapping[str, pa.Array] | None = None
+        self,
+        codes: NDArray[np.integer],
+        rng: np.random.Generator,
+        inside: Mapping[str, NDArray[np.float64]] | None = None,
+        given: Mapping[str, pa.Array] | None = None,
     ) -> pa.Table:
-        """Return a table in the user's own types; a value inside a bin is drawn uniformly with ``rng``.
+        """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
 
-        ``given`` are whole columns that are known already. Declared orders hold, and derived columns are worked out.
+        Uniformly, or by the weights that ``inside`` has for the fine bins of a column. ``given`` are whole columns that are
+        known already. Declared orders hold, and derived columns are worked out.
         """
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
             raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
@@ -148,7 +160,12 @@ class Schema:
             one = apart[column.name]
             if len(one) and (one.min() < 0 or one.max() >= column.size):
                 raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
-            arrays[column.name] = known[column.name] if column.name in known else column.decode(one, rng)
+            if column.name in known:
+                arrays[column.name] = known[column.name]
+            elif isinstance(column, Binned):
+                arrays[column.name] = column.decode(one, rng, (inside or {}).get(column.name))
+            else:
+                arrays[column.name] = column.decode(one, rng)
         self.orders.settle(arrays, apart, rng, tuple(known))
         arrays |= {column.name: column.work_out(arrays) for column in self.derived}
         return pa.Table.from_arrays([arrays[column.name] for column in self.written], schema=self.arrow_schema)

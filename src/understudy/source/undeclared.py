@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import SourceError
 from understudy.schema.cells import Categories, Kind
-from understudy.schema.column import Held
+from understudy.schema.column import Held, Undivided
 from understudy.schema.dialect import Settings
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.person import Person
@@ -46,6 +46,7 @@ class Names:
     domain: Domain
     person: Person | None = None
     csv: Settings | None = None
+    fine: Domain = field(default_factory=lambda: Domain((), ()))
 
 
 class UndeclaredSource:
@@ -80,7 +81,7 @@ class UndeclaredSource:
 
 
 @dataclass(frozen=True)
-class Speller:
+class Speller(Undivided):
     """Encodes texts as marks, each by itself, and remembers what they spell."""
 
     name: str
