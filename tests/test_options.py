@@ -104,6 +104,7 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "candidates": "none",
         "criterion": "best",
         "penalty": "high",
+        "parents": 0,
     }
     takes = MECHANISMS[name].takes
     assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage"}

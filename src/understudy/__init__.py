@@ -3,7 +3,7 @@
 ``release = understudy.synthesize(table, "schema.toml", epsilon=1)`` reads a private table under a budget and gives a public
 stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep it. The public names:
 
-- To declare a table: ``Schema``, ``load_schema``, ``draft_schema``, ``check_schema``, ``Misfit``.
+- To declare a table: ``Schema``, ``load_schema``, ``draft_schema``, ``learn_schema``, ``check_schema``, ``Misfit``.
 - To say where it is and what to preserve of it: ``Csv``, ``Sql``, ``Workload``.
 - To plan and run: ``plan``, ``Plan``, ``synthesize``, ``Output``, ``Budget``, ``Unit``.
 - To work with what came of it: ``load``, ``Release``, ``Answer``, ``Figures``, ``Bound``, ``Intervals``, ``write_report``.
@@ -29,6 +29,7 @@ from understudy.errors import (
     WorkloadError,
 )
 from understudy.evaluate import Evaluation, evaluate
+from understudy.learning import learn_schema
 from understudy.ledger import Ledger
 from understudy.planning import Plan, plan
 from understudy.privacy import Budget, Unit
@@ -77,6 +78,7 @@ __all__ = [
     "check_schema",
     "draft_schema",
     "evaluate",
+    "learn_schema",
     "load",
     "load_schema",
     "plan",

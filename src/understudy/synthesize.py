@@ -37,7 +37,7 @@ from understudy.request import (
     place_of,
     schema_of,
 )
-from understudy.schema import Schema, require_reviewed
+from understudy.schema import Schema, require_learnt_privately, require_reviewed
 from understudy.source import unopened
 
 
@@ -93,7 +93,7 @@ def synthesize(
     """
     with spending() as run:
         asked = Request.of(
-            _reviewed(schema),
+            _reviewed(schema, seed),
             budget_of(epsilon, delta, rho),
             workload,
             mechanism,
@@ -108,10 +108,12 @@ def synthesize(
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
 
 
-def _reviewed(schema: Schema | str | Path) -> Schema:
-    """Return the schema, unless it is a draft."""
+def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:
+    """Return the schema, unless it is a draft; or was learnt without privacy, where the run should be private."""
     found = schema_of(schema)
     require_reviewed(found)
+    if seed is None:
+        require_learnt_privately(found)
     return found
 
 

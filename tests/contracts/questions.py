@@ -17,6 +17,7 @@ from understudy.errors import BudgetExceeded, FormatError, UserError
 from understudy.privacy import (
     Budget,
     Candidate,
+    Centred,
     Choice,
     DistancesTo,
     Door,
@@ -60,6 +61,8 @@ EXAMPLES: dict[str, Question[Any]] = {
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),
     "prefix sums": Linear(("age",), PrefixSums((4,)), 3.0),
     "groups": Linear(("age", "town"), Groups([[0, 0, 1, 1], [0, 1, 0]]), 3.0),
+    "residual": Linear(("age", "town"), Centred((4, 3)), 30.0),
+    "residual, laplace": Linear(("sex", "town"), Centred((2, 3)), 30.0, "laplace"),
     "prefix sums of two": Linear(("sex", "town"), PrefixSums((2, 3)), 3.0, "laplace"),
     "median": Median("age", 0.5),
 }

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.privacy import Charge, ResearchNoise, SecureNoise, Unit, distances_cost, gaussian_cost
+from understudy.privacy import Charge, ResearchNoise, SecureNoise, Unit, distances_cost, gaussian_cost, laplace_cost
 
 Kind = Literal["gaussian", "laplace", "select"]
 
@@ -124,9 +124,14 @@ def differences(recorded: Sequence[Draw], replayed: Sequence[Draw], charges: Seq
 
 
 def _declared(moved: Sequence[int], unit: Unit, draw: Draw, paid: Fraction) -> bool:
-    """Whether a marginal moved by no more than its unit says, or of distances, which are paid for one by one, each did."""
+    """Whether a marginal moved by no more than its unit says, or of distances, which are paid for one by one, each did.
+
+    A linear query has a price of its own, which ``cost`` is compared with.
+    """
     if draw.kind == "gaussian" and paid == distances_cost(draw.scale, len(moved), unit) != gaussian_cost(draw.scale, unit):
         return max(moved) <= unit.score
+    if paid != (gaussian_cost if draw.kind == "gaussian" else laplace_cost)(draw.scale, unit):
+        return True
     return sum(moved) <= unit.l1 and sum(m * m for m in moved) <= unit.l2_squared
 
 

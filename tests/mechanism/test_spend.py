@@ -67,7 +67,8 @@ def test_the_whole_budget_and_never_more(
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
     measured = sum((m.rho for m in outcome.measurements), Fraction(0))
     chosen = sum((s.rho for s in outcome.selections), Fraction(0))
-    assert measured + chosen + (outcome.distances.rho if outcome.distances else 0) == outcome.spent
+    compared = sum((d.rho for d in (*outcome.compared, outcome.distances) if d is not None), Fraction(0))
+    assert measured + chosen + compared == outcome.spent
     assert outcome.rho == rho
     assert len(outcome.rounds) <= outcome.most_rounds or not outcome.rounds
     if outcome.model is not None:

@@ -105,6 +105,8 @@ def _exact(clique: Clique, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.in
 def ratio_of(measured: Measurement, unit: Unit) -> float:
     """Return log P(values | with) − log P(values | without), exactly, for either noise."""
     without, within = _exact(measured.clique, unit)
+    if measured.query is not None:
+        without, within = measured.query.exact(without), measured.query.exact(within)
     near, far = measured.values - within, measured.values - without
     if measured.noise == "gaussian":
         return float((far**2 - near**2).sum() / (2 * measured.scale**2))

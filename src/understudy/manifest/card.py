@@ -70,10 +70,21 @@ def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
         "Model of trust": "central: the owner of the table runs the software on the rows themselves",
         "Unit of privacy": _cell(unit_words(privacy)),
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",
-        "Domain": f"{columns} declared columns, {_cells(schema.domain.cells())} possible rows; declared in schema.toml, "
-        "not read from rows",
+        "Domain": f"{columns} declared columns{_derived(schema)}, {_cells(schema.domain.cells())} possible rows; "
+        f"{_origin(schema)}",
         "Unprotected quantities": f"the schema and the settings{rows}",
     }
+
+
+def _origin(schema: Schema) -> str:
+    learnt = schema.table.learnt
+    if learnt is None:
+        return "declared in schema.toml, not read from rows"
+    return f"learnt under a budget of its own, epsilon = {rounded_up(learnt.epsilon)}, which adds to this one"
+
+
+def _derived(schema: Schema) -> str:
+    return f" (and {len(schema.derived)} that follow from them)" if schema.derived else ""
 
 
 def _making(manifest: Manifest) -> dict[str, str]:

@@ -26,7 +26,7 @@ from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
-from understudy.mechanism.config import AimConfig
+from understudy.mechanism.config import AimConfig, CheckedConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome, Round
@@ -107,7 +107,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             run.record(done)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
-                checked = _checked(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
+                checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 # line 18 is left to the model
                 return run.outcome(ended=ended, most_rounds=rounds, checked=checked, last=judge.last)
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
@@ -235,7 +235,7 @@ def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
     return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
 
 
-def _checked(run: Run, config: AimConfig, model: Model) -> list[Clique]:
+def to_check(run: Run, config: CheckedConfig, model: Model) -> list[Clique]:
     """Return what the finished model is checked on: of W_+ the smallest, as many as leave the noise on each distance small
     beside the rows, and as fit into memory.
     """

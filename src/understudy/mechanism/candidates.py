@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
-from understudy.mechanism.config import MEGABYTE, AimConfig
+from understudy.mechanism.config import MEGABYTE, AimConfig, NoiseConfig
 from understudy.mechanism.memory import COMPARED
 from understudy.model import Model, candidates_within, tree_size, tree_sizes_with
 from understudy.privacy import Candidate
@@ -87,7 +87,7 @@ def estimates(model: Model, cliques: Sequence[Clique], precision: Precision) -> 
     return [partial(lambda i: found()[i], i) for i in range(len(cliques))]
 
 
-def expected_noise(config: AimConfig, scale: float) -> float:
+def expected_noise(config: NoiseConfig, scale: float) -> float:
     """E|x| of the noise on one cell: √(2/π) σ, or b for Laplace noise."""
     return sqrt(2 / pi) * scale if config.noise == "gaussian" else scale
 

@@ -1,7 +1,7 @@
 """The settings of each mechanism, with the paper's defaults. Public; checked before any spend.
 
 A mechanism has the settings that mean something to it and no others. Each class adds what the next kind of mechanism needs:
-noise, then a model, then rounds, then the switches of AIM.
+noise, then a model, then a check of it, then rounds, then the switches of AIM.
 """
 
 from __future__ import annotations
@@ -75,15 +75,32 @@ class ModelConfig(NoiseConfig):
 
 
 @dataclass(frozen=True)
-class RoundsConfig(ModelConfig):
+class CheckedConfig(ModelConfig):
+    """Of a mechanism that looks, at the end, how far its model is from the table."""
+
+    check: float = 0.005
+    """Share of the budget that is kept to check the finished model with: bounds rest on it. Not in the paper; 0 for none."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense, by name and value."""
+        super().__post_init__()
+        if not _number(self.check) or not 0 <= self.check < 1:
+            raise BudgetError(f"check must be at least 0 and less than 1, not {self.check!r}.")
+
+    @property
+    def kept(self) -> Fraction:
+        """``check`` as the decimal that was written."""
+        return Fraction(self.check).limit_denominator(10**9)
+
+
+@dataclass(frozen=True)
+class RoundsConfig(CheckedConfig):
     """Of a mechanism that chooses what to measure, round by round. MWEM+PGM has these."""
 
     rounds: int | None = None
     """T: 16 per attribute when adaptive, one per attribute when not."""
     alpha: float = 0.9
     """Share of each round that is spent on measuring (B3: 0.5)."""
-    check: float = 0.005
-    """Share of the budget that is kept to check the finished model with: bounds rest on it. Not in the paper; 0 for none."""
     time_limit: float | None = None
     """Seconds for the whole run, up to the saved release. One that would go on for longer spends what is left in one last
     round instead. Reading the table comes on top: how long it takes depends on the rows, so the clock stands still then.
@@ -94,8 +111,6 @@ class RoundsConfig(ModelConfig):
         super().__post_init__()
         if not _number(self.alpha) or not 0 < self.alpha < 1:
             raise BudgetError(f"alpha must lie strictly between 0 and 1, not {self.alpha!r}.")
-        if not _number(self.check) or not 0 <= self.check < 1:
-            raise BudgetError(f"check must be at least 0 and less than 1, not {self.check!r}.")
         if self.rounds is not None and (not _whole(self.rounds) or self.rounds < 1):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
         if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
@@ -105,11 +120,6 @@ class RoundsConfig(ModelConfig):
     def share(self) -> Fraction:
         """``alpha`` as the decimal that was written."""
         return Fraction(self.alpha).limit_denominator(10**9)
-
-    @property
-    def kept(self) -> Fraction:
-        """``check`` as the decimal that was written."""
-        return Fraction(self.check).limit_denominator(10**9)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class RoundEnded:
 
 @dataclass(frozen=True)
 class Checked:
-    """The finished model was compared with the table: one noisy distance for each of ``marginals``."""
+    """A model was compared with the table: one noisy distance for each of ``marginals``."""
 
     marginals: int
     scale: float

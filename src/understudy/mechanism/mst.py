@@ -3,38 +3,34 @@
 Sees no counts: the lines that need the table go through the door, and each says what it costs.
 
 Where this departs from the printed text: nothing is compressed. A pair is measured on groups of values instead, and the
-model spreads a group over its values as their one-way marginals do, which is what undoing a compression would do.
+model spreads a group over its values as their one-way marginals do, which is what undoing a compression would do. A small
+share of the budget is kept to compare the finished model with the table, which bounds rest on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import combinations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from understudy.domain import Clique
+from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, allowed, estimates, require_tree
-from understudy.mechanism.config import ModelConfig
+from understudy.mechanism.compression import measure_compressed
+from understudy.mechanism.config import CheckedConfig
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model
-from understudy.privacy import Candidate, Groups, linear_scale_for, selection_epsilon_for
+from understudy.privacy import Candidate, selection_epsilon_for
 from understudy.workload import Workload
-
-FREQUENT = 3.0
-"""Values with a noisy count of fewer standard deviations are rare, and measured together in pairs."""
 
 
 @dataclass(frozen=True)
 class Mst(Mechanism):
     """One-way marginals, then the pairs of a maximum spanning tree of dependence."""
 
-    config: ModelConfig = field(default_factory=ModelConfig)
+    config: CheckedConfig = field(default_factory=CheckedConfig)
 
     @property
     def name(self) -> str:
@@ -50,6 +46,7 @@ class Mst(Mechanism):
         """Measure the columns, choose a tree, measure its pairs, fit."""
         columns = [(a,) for a in run.domain]
         require_tree(run.domain, [*columns, *run.model_cliques], self.config.max_size)
+        run.reserve(self.config.kept)
         with run.running():
             third = run.rho / 3 if len(columns) > 1 else run.rho
             for clique in columns:  # costs a third
@@ -58,13 +55,13 @@ class Mst(Mechanism):
             model = run.estimate(0)
             tree = spanning_tree(run, self.config, model) if len(columns) > 1 else []  # costs a third
             for left, pair in zip(range(len(tree), 0, -1), tree, strict=True):  # costs what is left
-                measure_pair(run, self.config, pair, run.remaining / left)
+                measure_compressed(run, self.config, pair, run.remaining / left)
             if tree:
-                run.estimate(0)
-            return run.outcome()
+                model = run.estimate(0)
+            return run.outcome(checked=to_check(run, self.config, model))
 
 
-def spanning_tree(run: Run, config: ModelConfig, model: Model) -> list[Clique]:
+def spanning_tree(run: Run, config: CheckedConfig, model: Model) -> list[Clique]:
     """Kruskal's algorithm with the exponential mechanism: d - 1 times one of the pairs that join two parts.
 
     A pair's score is how far it is from independence: ‖M_ab(D) - M_ab(p)‖₁, p the model of the columns. Costs ε²/8 each.
@@ -84,22 +81,3 @@ def spanning_tree(run: Run, config: ModelConfig, model: Model) -> list[Clique]:
         tree.append(found.clique)
         kept, gone = (part[a] for a in found.clique)
         part = {a: kept if p == gone else p for a, p in part.items()}
-
-
-def measure_pair(run: Run, config: ModelConfig, pair: Clique, rho: Fraction) -> None:
-    """Measure a pair with ``rho``; rare values of a column as one, where it has some."""
-    groups = Groups([frequent(run, a) for a in pair])
-    if groups.coarse == groups.shape:
-        run.measure(pair, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)
-    else:
-        scale = linear_scale_for(rho, groups, config.noise, run.door.unit)
-        run.measure(pair, scale=scale, noise=config.noise, round_index=0, query=groups)
-
-
-def frequent(run: Run, attribute: str) -> NDArray[np.int64]:
-    """Return the group of each value: one of its own if it stands out of the noise, the first for all others."""
-    (measured,) = (m for m in run.measurements if m.clique == (attribute,))
-    stands_out = measured.values >= FREQUENT * measured.sigma
-    if stands_out.all() or not stands_out.any():
-        return np.arange(measured.values.size) if stands_out.all() else np.zeros(measured.values.size, np.int64)
-    return np.where(stands_out, np.cumsum(stands_out), 0)

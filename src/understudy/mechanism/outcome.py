@@ -101,6 +101,8 @@ class Outcome:
     most_rounds: int
     """No run with these settings can have more rounds than this, whatever it finds."""
     seconds: float
+    compared: tuple[Distances, ...] = field(default=(), repr=False)
+    """Noisy distances of earlier models from the table, that choices were made by."""
     distances: Distances | None = field(default=None, repr=False)
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
     inside: tuple[Measurement, ...] = field(default=(), repr=False)

@@ -11,11 +11,15 @@ from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.config import AimConfig, ModelConfig, NoiseConfig, RoundsConfig
+from understudy.mechanism.config import AimConfig, CheckedConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
+from understudy.mechanism.hdmm import Hdmm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mst import Mst
 from understudy.mechanism.mwem import Mwem
+from understudy.mechanism.privbayes import PrivBayes, PrivBayesConfig
+from understudy.mechanism.privmrf import PrivMrf, PrivMrfConfig
+from understudy.mechanism.privsyn import PrivSyn
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,11 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "aim": Kind(Aim, AimConfig),
         "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
-        "mst": Kind(Mst, ModelConfig),
+        "mst": Kind(Mst, CheckedConfig),
+        "privbayes+pgm": Kind(PrivBayes, PrivBayesConfig),
+        "privmrf": Kind(PrivMrf, PrivMrfConfig),
+        "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
+        "hdmm+pgm": Kind(Hdmm, CheckedConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

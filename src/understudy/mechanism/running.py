@@ -114,6 +114,7 @@ class Run:
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
+        self.compared: list[Distances] = []
         self.fit: Fit | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
@@ -271,6 +272,13 @@ class Run:
     def _cells(self, cliques: Iterable[Clique]) -> int:
         return sum(self.domain.cells(clique) for clique in cliques)
 
+    def compare(self, estimated: Sequence[Candidate], rho: Fraction) -> Distances:
+        """Ask how far public estimates are from the table, for ``rho`` in all, and keep the noisy distances."""
+        found = self.door.ask(DistancesTo(estimated, distances_sigma_for(rho, len(estimated), self.door.unit)))
+        self.compared.append(found)
+        self.tell(Checked(len(estimated), found.sigma, float(found.rho)))
+        return found
+
     def distances(self, cliques: Sequence[Clique]) -> Distances:
         """Spend what was held back, and all that is left, on how far the last model is from the table on ``cliques``."""
         assert self.fit is not None
@@ -282,9 +290,9 @@ class Run:
         self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
-    def estimate(self, round_index: int) -> Model:
-        """Fit a model to everything measured so far, starting from the last one."""
-        return self._fit(round_index, self._estimator)
+    def estimate(self, round_index: int, prepared: Prepared = list) -> Model:
+        """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
+        return self._fit(round_index, self._estimator, prepared)
 
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
@@ -335,6 +343,7 @@ class Run:
             measurements=tuple(self.measurements),
             rounds=tuple(self.rounds),
             selections=tuple(self.selections),
+            compared=tuple(self.compared),
             answers=dict(answers or {}),
             zeros=self.zeros,
             fit=self.fit,

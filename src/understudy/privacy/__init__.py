@@ -18,7 +18,7 @@ from understudy.privacy.cost import (
 )
 from understudy.privacy.door import Door
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
-from understudy.privacy.maps import Groups, LinearMap, Matrix, PrefixSums, stored_map
+from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
     Choice,
@@ -31,6 +31,8 @@ from understudy.privacy.questions import (
     Question,
     Receipt,
     Selection,
+    Shared,
+    SharedTexts,
     linear_scale_for,
 )
 from understudy.privacy.research import ResearchNoise
@@ -42,6 +44,7 @@ __all__ = [
     "UNITS",
     "Budget",
     "Candidate",
+    "Centred",
     "Charge",
     "Choice",
     "Distances",
@@ -65,6 +68,8 @@ __all__ = [
     "ResearchNoise",
     "SecureNoise",
     "Selection",
+    "Shared",
+    "SharedTexts",
     "Unit",
     "distances_cost",
     "distances_sigma_for",

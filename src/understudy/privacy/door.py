@@ -29,6 +29,8 @@ from understudy.privacy.questions import (
     Question,
     Receipt,
     Selection,
+    Shared,
+    SharedTexts,
 )
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise, second_opinion
@@ -68,7 +70,7 @@ class Door:
     first fresh question then reads the table, and is refused when it is not the table that the run began with.
     """
 
-    __slots__ = ("_clocks", "_domain", "_filter", "_fine", "_journal", "_noise", "_read", "_unit")
+    __slots__ = ("_clocks", "_domain", "_filter", "_fine", "_journal", "_noise", "_read", "_texts", "_unit")
 
     def __init__(
         self,
@@ -90,6 +92,7 @@ class Door:
         self._clocks: list[Stopwatch] = []
         expected = [*(self._domain.clique(clique) for clique in expect), *((name,) for name in fine)]
         self._read = _reader(source, fine, expected, self._journal, self._clocks)
+        self._texts = _texts_of(source)
 
     @property
     def domain(self) -> Domain:
@@ -130,8 +133,7 @@ class Door:
 
     def ask(self, question: Question[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
-        terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Inquiry(question.cost(self._unit), question.purpose, terms)
+        request = self._inquired(question)
         domain = _domain_of(question, self._domain, self._fine)
         outcome = self._recalled(question, request, domain)
         if outcome is None:
@@ -151,6 +153,26 @@ class Door:
     def distances(self, estimates: Sequence[Candidate], *, sigma: float) -> Distances:
         """Ask for distances."""
         return self.ask(DistancesTo(estimates, sigma))
+
+    def shared(self, question: Shared) -> SharedTexts:
+        """Ask for the texts of a column that many share: on record, or paid for, read, masked, put on record, handed out."""
+        request = self._inquired(question)
+        outcome = self._journal.recall(request)
+        if outcome is None:
+            question.require(self._domain)
+            self._pay(request, Mask("gaussian", question.sigma, self._unit.l2_squared))
+            self._read(())  # the journal learns which table this is
+            texts, exact = self._texts(question.attribute)
+            outcome = question.packed(texts, self._noise.gaussian(exact, question.sigma), self._unit)
+            self._journal.commit(request, outcome)
+        else:
+            self._filter.charge(request.cost, request.purpose)
+        return question.answer(outcome, self._unit, private=self.private)
+
+    def _inquired(self, question: Question[object] | Shared) -> Inquiry:
+        """Return the question as it is put on record."""
+        terms = {**question.terms(self._unit), "unit": self._unit.value}
+        return Inquiry(question.cost(self._unit), question.purpose, terms)
 
     def _recalled(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
@@ -271,6 +293,16 @@ def _reader(
         return [asked[c] for c in cliques]
 
     return read
+
+
+def _texts_of(source: Source) -> Callable[[str], tuple[list[str], Counts]]:
+    """Return what reads the texts of a column; only a table without a declaration can tell them."""
+    read: Callable[[str], tuple[list[str], Counts]] | None = getattr(source, "texts", None)
+
+    def refuse(attribute: str) -> NoReturn:
+        raise InternalError("Texts can be asked for only before anything is declared. Report this.")
+
+    return read or refuse
 
 
 def _let_go(known: dict[Clique, Counts]) -> None:

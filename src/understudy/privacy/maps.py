@@ -228,12 +228,57 @@ class Groups(LinearMap):
         return 1 if unit.kind == "add-remove" or self.answers == 1 else 2
 
 
+class Centred(LinearMap):
+    """What a marginal says that no smaller one does: each axis less its mean, times ``whole`` so that weights are whole.
+
+    One axis of n values is n I - J (J: all ones), a marginal the product of its axes. The residual of a marginal is the
+    answer divided by ``whole``.
+    """
+
+    kind = "centred"
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        if not shape or min(shape) < 2 or self._l1(shape) >= REACH:
+            raise WorkloadError(
+                "A residual needs attributes of two values or more each, and below 2^31 as a sum of weights."
+            )
+        self.shape, self.answers, self.whole = tuple(shape), prod(shape), prod(shape)
+
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Take the sum along each axis off as many times the cells as it has values."""
+        found = cells.reshape(self.shape)
+        for axis, size in enumerate(self.shape):
+            found = size * found - found.sum(axis=axis, keepdims=True)
+        return found.reshape(-1)
+
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do the same: the matrix is symmetric."""
+        return self.apply(answers).reshape(self.shape)
+
+    def l1(self, unit: Unit) -> int:
+        """Return it: a column of one axis is n - 1 once and -1 else. Of two columns, at most the sum."""
+        return unit.rows * self._l1(self.shape) * (1 if unit.kind == "add-remove" else 2)
+
+    def l2_squared(self, unit: Unit) -> int:
+        """Return it: n (n - 1) for each axis.
+
+        Two columns of an axis have the product -n. So those two are farthest apart that differ in one attribute, the
+        smallest, of m values: their product is that of the norms over -(m - 1), and the square is m / (m - 1) times 2 norms.
+        """
+        norm, least = prod(size * (size - 1) for size in self.shape), min(self.shape)
+        return unit.rows**2 * (norm if unit.kind == "add-remove" else 2 * norm // (least - 1) * least)
+
+    @staticmethod
+    def _l1(shape: tuple[int, ...]) -> int:
+        return prod(2 * (size - 1) for size in shape)
+
+
 def stored_map(kind: str, shape: tuple[int, ...], weights: Counts | None) -> LinearMap:
     """Return the map that a release has on record; ``weights`` are flat."""
     if kind == Groups.kind and weights is not None and weights.size == sum(shape):
         return Groups(np.split(weights, np.cumsum(shape)[:-1]))
-    if kind == PrefixSums.kind and weights is None:
-        return PrefixSums(shape)
+    if kind in (PrefixSums.kind, Centred.kind) and weights is None:
+        return PrefixSums(shape) if kind == PrefixSums.kind else Centred(shape)
     if kind == Matrix.kind and weights is not None:
         return Matrix(weights.reshape(-1, prod(shape)), shape)
     raise FormatError(f'There is no linear query called "{kind}" in this version of the software: upgrade it.')

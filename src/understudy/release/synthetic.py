@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,10 +25,17 @@ class SyntheticTable:
 
     @classmethod
     def of_codes(
-        cls, schema: Schema, codes: NDArray[np.int32], rng: np.random.Generator, inside: Weights | None = None
+        cls,
+        schema: Schema,
+        codes: NDArray[np.int32],
+        rng: np.random.Generator,
+        inside: Weights | None = None,
+        given: Mapping[str, pa.Array] | None = None,
     ) -> SyntheticTable:
-        """Decode ``codes``; ``rng`` picks a value in each bin, by the weights ``inside`` where there are some."""
-        return cls(schema, schema.decode(codes, rng, inside), codes)
+        """Decode ``codes``; ``rng`` picks a value in each bin, by the weights ``inside`` where there are some. Columns that
+        are ``given`` are taken as they are.
+        """
+        return cls(schema, schema.decode(codes, rng, inside, given), codes)
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:

@@ -18,6 +18,10 @@ MECHANISMS = {
     "aim2": "AIM2 chose, round by round, the combination of columns where measuring was expected to improve its model most.",
     "mwem": "MWEM chose, in rounds of equal cost, what its model answered worst, and measured it.",
     "mst": "Every column was measured first, then the pairs of a tree that ties the most dependent columns together.",
+    "privbayes+pgm": "Every column was measured first, then each with the columns before it that it depends on most.",
+    "privmrf": "A graph of dependent columns was drawn, then what the model answered worst inside its cliques was measured.",
+    "privsyn+pgm": "Pairs of columns that are worth their noise were chosen, joined where they overlap, and measured.",
+    "hdmm+pgm": "All that the marginals of the workload say was measured, nothing twice, and one model was fitted to it.",
     "independent": "Every column was measured by itself; columns are treated as unrelated.",
     "gaussian+pgm": "Every marginal of the workload was measured, and one model was fitted to them all.",
 }
@@ -55,15 +59,18 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
         ("Relations that were not kept.", _relations(report)),
         (
             "Combinations outside the workload.",
-            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Nothing bounds the error of others.",
+            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Others may be far off; understudy "
+            "query says whether anything bounds one.",
         ),
         (
             "Standard errors and tests as if these were samples.",
             "The noise added for privacy comes on top of sampling error. Drawing more synthetic rows adds no information.",
         ),
-        ("Detail inside a bin.", "Numbers and dates are known by bin; where in its bin a value lies is drawn at random."),
         ("Decisions about single people.", "Nothing here says anything about one person, by design."),
     ]
+    if report.binned:
+        inside = "Columns go together by bin; where in its bin a number or date lies does not depend on the other columns."
+        found.insert(-1, ("Detail inside a bin.", inside))
     if abs(report.weight - 1) > 0.05:
         found.insert(
             2,

@@ -29,6 +29,20 @@ def fine_name(column: str) -> str:
     return f"{column} inside its bins"
 
 
+class Undivided:
+    """A column that is counted by its codes alone: nothing finer lies inside them."""
+
+    @property
+    def fine(self) -> None:
+        """There is none."""
+        return
+
+    @property
+    def coarse(self) -> NDArray[np.int32]:
+        """Of no fine codes, none."""
+        return np.empty(0, np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
     """What a comparison says of each code (or cell): whether it ``can`` hold, and whether it ``must``."""

@@ -122,11 +122,19 @@ class _Within:
             yield batch
 
 
+Used = tuple[Batch, Codes, NDArray[np.bool_]]
+"""Some rows of a table, their codes in the order of the schema, and which of them are used."""
+
+
 class Rows(Protocol):
     """The rows of a table that are used, as codes; the same rows in every pass."""
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Yield the codes of some attributes, in the order of the domain."""
+        ...
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches of all columns, with their codes, and which rows are used."""
         ...
 
 
@@ -140,13 +148,18 @@ class AllRows:
     """Every row. Only the columns that are asked for are read."""
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
-        self._reader, self._columns = reader, tuple(schema.columns)
+        self._reader, self._columns, self._domain = reader, tuple(schema.columns), schema.domain
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch."""
         columns = [column for column in self._columns if column.name in domain or fine_name(column.name) in domain]
         for batch in self._reader.batches([column.name for column in columns]):
             yield encode_batch(batch, columns, domain)
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches of all columns, with their codes."""
+        for batch in self._reader.batches([column.name for column in self._columns]):
+            yield batch, encode_batch(batch, self._columns, self._domain), np.ones(batch.num_rows, np.bool_)
 
 
 class PersonsRows:
@@ -160,22 +173,27 @@ class PersonsRows:
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch; before the first pass comes one that reads who has which rows."""
-        limit = Limit(self._census, self._person.rows)
         wanted = [self._domain.index(name) for name in domain]
-        for codes, identities in self._read():
-            used = limit.used(Marks.of(identities, codes), identities.missing)
+        for _, codes, used in self.used():
             yield Codes(int(used.sum()), tuple(codes.columns[i][used] for i in wanted))
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches, with their codes, and which of their rows are used."""
+        limit = Limit(self._census, self._person.rows)
+        for batch, codes, identities in self._read():
+            used = limit.used(Marks.of(identities, codes), identities.missing)
+            yield batch, codes, used
 
     @cached_property
     def _census(self) -> Census:
-        marks = (Marks.of(identities, codes).take(~identities.missing) for codes, identities in self._read())
+        marks = (Marks.of(identities, codes).take(~identities.missing) for _, codes, identities in self._read())
         return Census.of(marks, self._person.rows)
 
-    def _read(self) -> Iterator[tuple[Codes, Identities]]:
+    def _read(self) -> Iterator[tuple[Batch, Codes, Identities]]:
         names = [column.name for column in self._columns]
         for batch in self._reader.batches([*names, self._person.column]):
             identities = self._person.identify(batch.column(len(names)))
-            yield encode_batch(batch, self._columns, self._domain), identities
+            yield batch, encode_batch(batch, self._columns, self._domain), identities
 
 
 def whole(schema: Declared) -> Domain:

@@ -1,4 +1,4 @@
-"""The kept mutants of aim2: what it judges by must be public."""
+"""The kept mutants of mechanisms beside AIM: what they judge by must be public."""
 
 from __future__ import annotations
 
@@ -6,7 +6,44 @@ from audit.mutant import one
 
 OUTSIDE = "tests/contracts/test_reads.py::test_counts_are_read_inside_a_question_alone[aim2]"
 
+READS = "tests/contracts/test_reads.py::test_counts_are_read_inside_a_question_alone"
+
 MUTANTS = [
+    one(
+        "rare-by-true-counts",
+        10,
+        "MST merges rare values by the table's counts",
+        (
+            "mechanism/compression.py",
+            "stands_out = measured.values >= ",
+            "stands_out = run.door._read([(attribute,)])[0] >= ",
+        ),
+        f"{READS}[mst]",
+    ),
+    one(
+        "useful-by-the-rows-of-the-table",
+        (10, 14),
+        "PrivBayes and PrivMRF take the exact number of rows to say which marginals are useful",
+        (
+            "mechanism/dependence.py",
+            'measurements", lambda: model.total',
+            'measurements", lambda: float(run.door._read([()])[0])',
+        ),
+        f"{READS}[privbayes+pgm]",
+        f"{READS}[privmrf]",
+    ),
+    one(
+        "dependence-without-noise",
+        10,
+        "PrivMRF and PrivSyn go by the exact counts of pairs",
+        (
+            "mechanism/dependence.py",
+            "zip(found.cliques, found.values, ",
+            "zip(pairs, [c.max() for c in run.door._read(pairs)], ",
+        ),
+        f"{READS}[privmrf]",
+        f"{READS}[privsyn+pgm]",
+    ),
     one(
         "penalties-of-the-table",
         10,

@@ -33,6 +33,26 @@ MUTANTS = [
         CONTRACT,
     ),
     one(
+        "residuals-at-the-price-of-one-value",
+        (8, 11),
+        "a residual charged as if a record moved its own cell alone",
+        (
+            "privacy/maps.py",
+            "prod(size * (size - 1) for size in self.shape)",
+            "prod((size - 1) ** 2 for size in self.shape)",
+        ),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
+        "replaced-residuals-as-if-at-right-angles",
+        (8, 11, 17),
+        "a residual under replacement charged as if the two records' columns were orthogonal",
+        ("privacy/maps.py", "2 * norm // (least - 1) * least)", "2 * norm)"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
         "wrapping-query",
         (4, 5, 11),
         "the sums of a linear query wrap round at the end of int64",
