@@ -28,7 +28,7 @@ from understudy.report.data import BoundView, ColumnView, ReportData, Value, col
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
-from understudy.report.release_columns import ALONE, THIN
+from understudy.report.release_columns import ALONE, NUMBERS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN
 from understudy.schema import parse_schema
 
@@ -238,6 +238,20 @@ nullable = true
     assert UNSCALED not in shown
     assert "Detail inside a bin." in shown
     assert DENSITY in render_evaluation(evaluate(release.arrow, release))
+
+
+def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: ReportData) -> None:
+    root, _ = read(page(report))
+    delta = np.asarray(seeded.arrow["delta"])
+    shown = {cells[0]: float(cells[1]) for cells in table(root, "delta, its numbers")}
+    assert shown["Mean"] == pytest.approx(delta.mean())
+    assert shown["Total"] == pytest.approx(delta.sum() * seeded.weight)
+    assert shown["Median"] == np.median(delta)
+    assert shown["95% below"] == pytest.approx(np.quantile(delta, 0.95))
+    assert NUMBERS in page(report)
+    without = page(report, columns=tuple(replace(c, figures=()) for c in report.columns))
+    assert NUMBERS not in without
+    assert "its numbers" not in without
 
 
 # The page of an evaluation.
