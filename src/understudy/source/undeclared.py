@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.errors import SourceError
 from understudy.schema.cells import Categories, Kind
 from understudy.schema.column import Held, Undivided
 from understudy.schema.dialect import Settings
@@ -26,6 +27,7 @@ from understudy.schema.typed import cells_of
 from understudy.source.guard import unforeseen
 from understudy.source.opening import open_reader
 from understudy.source.protocol import Encoder
+from understudy.source.spark import is_spark
 from understudy.source.tables import rows_of
 from understudy.source.unopened import unopened
 
@@ -52,6 +54,10 @@ class UndeclaredSource:
     """Counts columns by the ladder, and the texts of one by themselves. Each person counts with so many rows at most."""
 
     def __init__(self, data: Any, columns: Sequence[str], person: Person | None, csv: Settings | None = None) -> None:
+        if is_spark(data):
+            raise SourceError("A schema cannot be learnt from a Spark table: write one, or learn it from Parquet files.")
+        if isinstance(data, pa.RecordBatchReader):
+            raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
         self.domain = Domain.of(dict.fromkeys(columns, ladder().size))
         self._data, self._person, self._csv = data, person, csv
         self._counted = unopened(data, Names(tuple(map(Climber, columns)), self.domain, person, csv))
