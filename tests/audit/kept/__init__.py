@@ -8,6 +8,20 @@ from . import beyond, bounds, databases, door, ends, files, learning, persons, q
 
 PRODUCT: list[Mutant] = [
     mutant
-    for group in (door, beyond, questions, reading, persons, databases, spark, files, rooms, ends, bounds, releases, learning)
+    for group in (
+        door,
+        beyond,
+        questions,
+        reading,
+        persons,
+        databases,
+        spark,
+        files,
+        rooms,
+        ends,
+        bounds,
+        releases,
+        learning,
+    )
     for mutant in group.MUTANTS
 ]
