@@ -28,9 +28,9 @@ _CALENDAR = tuple(60 * m for m in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720)) + 
 
 
 def refined(bins: Bins, seconds: int | None = None) -> Bins | None:
-    """Return bins of which each lies inside one of ``bins``; None where each of these holds one value alone, or where they are
-    so many that they are fine enough.
+    """Return bins of which each lies inside one of ``bins``.
 
+    None where each of these holds one value alone, or where they are so many that they are fine enough.
     ``seconds`` is what 1 stands for where numbers are moments.
     """
     most = MOST_CUTS
