@@ -175,6 +175,54 @@ def test_an_error_of_spark_tells_nothing_of_the_rows() -> None:
     assert "CANARY" not in str(found.value)
 
 
+ODD = """SELECT * FROM VALUES
+    ('A', DATE'2021-01-01', TIMESTAMP'2021-06-01 00:00:00', CAST(1 AS DECIMAL(38, 0))),
+    (CAST(X'FFFE41' AS STRING), DATE'9999-12-31', TIMESTAMP'294247-01-10 00:00:00', CAST(repeat('9', 38) AS DECIMAL(38, 0))),
+    ('B', DATE'-0001-01-01', TIMESTAMP'0001-01-01 00:00:00', NULL),
+    (NULL, DATE'294000-12-31', NULL, CAST(5 AS DECIMAL(38, 0)))
+    AS t(city, day, moment, amount)"""
+ODD_SCHEMA = """
+[columns.city]
+kind = "categorical"
+values = ["A", "B"]
+other = "elsewhere"
+nullable = true
+[columns.day]
+kind = "date"
+min = 2020-01-01
+max = 2023-12-31
+width = "year"
+nullable = true
+[columns.moment]
+kind = "datetime"
+min = 2020-01-01T00:00:00
+max = 2023-12-31T00:00:00
+width = "year"
+nullable = true
+timezone = "UTC"
+[columns.amount]
+kind = "real"
+min = 0
+max = 9
+bins = 3
+nullable = true
+"""
+
+
+@here
+@pytest.mark.promise(27)
+@pytest.mark.promise(28)
+def test_odd_values_cost_their_own_row() -> None:
+    declared = parse_schema(ODD_SCHEMA)
+    cliques = [(name,) for name in declared.domain]
+    found = open_source(spark.session().sql(ODD), declared).count(cliques)
+    tame = open_source(spark.session().sql(f"{ODD} WHERE city = 'A'"), declared).count(cliques)
+    for all_of_them, one in zip(found, tame, strict=True):
+        assert all_of_them.sum() == 4
+        assert one.sum() == 1
+        assert (all_of_them >= one).all()
+
+
 @here
 def test_a_column_that_is_missing_is_told_before_anything_is_spent() -> None:
     frame = spark.session().sql("SELECT 1 AS agee")
