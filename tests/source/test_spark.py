@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,85 @@ def test_a_task_that_fails_tells_nothing_of_the_rows() -> None:
             list(task(iter(pa.table({"x": [1]}).to_batches())))
         assert "CANARY" not in str(found.value)
         assert found.value.__context__ is None
+
+
+# The source, over a frame that does here what Spark does elsewhere.
+
+
+class DataFrame:
+    """Partitions of Arrow batches, with as much of Spark's DataFrame as the source uses; each task is begun twice."""
+
+    def __init__(self, partitions: Sequence[pa.Table], read: list[str] | None = None) -> None:
+        self._partitions, self.read = list(partitions), [] if read is None else read
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._partitions[0].column_names)
+
+    def select(self, *names: str) -> DataFrame:
+        plain = [name[1:-1].replace("``", "`") for name in names]
+        self.read += plain
+        return DataFrame([part.select(plain) for part in self._partitions], self.read)
+
+    def mapInArrow(self, task: Any, columns: str) -> DataFrame:
+        made = []
+        for part in self._partitions:
+            sent = pickle.loads(pickle.dumps(task))
+            next(sent(iter(part.to_batches(max_chunksize=50))), None)  # begun and lost
+            found = list(sent(iter(part.to_batches(max_chunksize=50))))
+            made.append(pa.Table.from_batches(found) if found else _none(columns))
+        return DataFrame(made)
+
+    def repartition(self, by: str) -> DataFrame:
+        """Rows of one number may lie in two partitions: their sums must add up all the same."""
+        whole = pa.concat_tables(self._partitions)
+        return DataFrame([whole.take(pa.array(range(i, len(whole), 2), pa.int64())) for i in range(2)])
+
+    def groupBy(self, by: str) -> DataFrame:
+        whole = pa.concat_tables(self._partitions)
+        numbers = sorted(set(whole[by].to_pylist()))
+        return DataFrame([whole.filter(pa.compute.equal(whole[by], number)) for number in numbers])
+
+    def applyInArrow(self, task: Any, columns: str) -> DataFrame:
+        return DataFrame([task(part) for part in self._partitions] or [_none(columns)])
+
+    def persist(self) -> DataFrame:
+        return self
+
+    def collect(self) -> list[dict[str, Any]]:
+        return [row for part in self._partitions for row in part.to_pylist()]
+
+
+DataFrame.__module__ = "pyspark.sql.fake"
+
+
+def _none(columns: str) -> pa.Table:
+    kinds = {"int": pa.int32(), "binary": pa.binary()}
+    return pa.schema([(name, kinds[kind]) for name, kind in (one.split() for one in columns.split(", "))]).empty_table()
+
+
+@pytest.mark.parametrize("cells", [30, 1 << 24])
+def test_counts_are_those_of_a_walk_over_the_rows(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "PASS_CELLS", cells)
+    rows = random_people(300, 40, 6)
+    made = open_source(DataFrame([arrow(rows[:120]), arrow(rows[120:120]), arrow(rows[120:])]), DECLARED)
+    for _ in range(2):
+        for clique, counts in zip(CLIQUES, made.count(CLIQUES), strict=True):
+            np.testing.assert_array_equal(counts, brute_force(rows, clique))
+
+
+def test_only_the_columns_that_are_named_are_read() -> None:
+    frame = DataFrame([arrow(random_people(30, 10, 7))])
+    made = open_source(frame, DECLARED)
+    made.count([("age", "city")])
+    assert sorted(frame.read) == ["age", "city"]
+
+
+@pytest.mark.promise(16)
+def test_persons_are_held_to_their_limit_wherever_their_rows_lie() -> None:
+    table = pa.table({"x": [i % 10 for i in range(600)], "id": [str(i % 70) if i % 9 else None for i in range(600)]})
+    made = open_source(DataFrame([table.slice(0, 250), table.slice(250, 50), table.slice(300)]), PERSONS)
+    np.testing.assert_array_equal(made.count([("x",)])[0], open_source(table, PERSONS).count([("x",)])[0])
 
 
 # On a real session.
