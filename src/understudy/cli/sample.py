@@ -64,12 +64,12 @@ def sample(
     if output is not None and is_folder(output):
         with _progress(rows) as told:
             release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, progress=told)
-        click.echo(f"{rows:,} rows are in {output}.", err=True)
+        click.echo(f"{_counted(rows)} in {output}.", err=True)
         return
     tables = draw(release, rows, given_values(given), seed)
     if output is not None:
         written = write(tables, Path(output), release)
-        click.echo(f"{rows:,} rows are in {written}.", err=True)
+        click.echo(f"{_counted(rows)} in {written}.", err=True)
     elif json_:
         texts = [{name: _plain(value) for name, value in row.items()} for table in tables for row in table.to_pylist()]
         print_json({"private": release.private, "notice": release.notice, "rows": texts})
@@ -103,3 +103,7 @@ def write(tables: Iterator[pa.Table], path: Path, release: Release) -> Path:
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _counted(rows: int) -> str:
+    return f"{rows:,} rows are" if rows != 1 else "1 row is"

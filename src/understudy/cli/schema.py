@@ -223,7 +223,10 @@ def show(schema: Schema, console: Console) -> None:
     for order in schema.orders.orders:
         console.print(escape(f"Always: {order.rule}, inside bins too"), highlight=False)
     if person := schema.person:
-        console.print(escape(f'Person: "{person.column}", with at most {person.rows} rows each'), highlight=False)
+        console.print(
+            escape(f'Person: "{person.column}", with at most {person.rows} row{"s" * (person.rows != 1)} each'),
+            highlight=False,
+        )
     _show_zeros(schema, console)
 
 

@@ -133,8 +133,7 @@ class Door:
 
     def ask(self, question: Question[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
-        terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Inquiry(question.cost(self._unit), question.purpose, terms)
+        request = self._inquired(question)
         domain = _domain_of(question, self._domain, self._fine)
         outcome = self._recalled(question, request, domain)
         if outcome is None:
@@ -157,8 +156,7 @@ class Door:
 
     def shared(self, question: Shared) -> SharedTexts:
         """Ask for the texts of a column that many share: on record, or paid for, read, masked, put on record, handed out."""
-        terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Inquiry(question.cost(self._unit), question.purpose, terms)
+        request = self._inquired(question)
         outcome = self._journal.recall(request)
         if outcome is None:
             question.require(self._domain)
@@ -170,6 +168,11 @@ class Door:
         else:
             self._filter.charge(request.cost, request.purpose)
         return question.answer(outcome, self._unit, private=self.private)
+
+    def _inquired(self, question: Question[object] | Shared) -> Inquiry:
+        """Return the question as it is put on record."""
+        terms = {**question.terms(self._unit), "unit": self._unit.value}
+        return Inquiry(question.cost(self._unit), question.purpose, terms)
 
     def _recalled(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""

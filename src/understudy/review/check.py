@@ -65,6 +65,8 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
             faults += _count_faults(columns, schema)
             if schema.zeros:
                 broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
+    if not total:
+        return [Misfit("(table)", "it has no rows", 0, 0, "nowhere: there is nothing to check")]
     misfits = [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
     return [*misfits, *_unruly(rules, schema, total), *_left_out(data, schema, total)]
 
@@ -75,7 +77,11 @@ def _left_out(data: Any, schema: Schema, total: int) -> list[Misfit]:
     if person is None or isinstance(data, pa.RecordBatchReader):
         return []
     rows = total - int(open_source(data, schema).count([()])[0])
-    return [Misfit(person.column, f"beyond {person.rows:,} rows of a person", rows, total, "left out")] if rows else []
+    return (
+        [Misfit(person.column, f"beyond {person.rows:,} row{'s' * (person.rows != 1)} of a person", rows, total, "left out")]
+        if rows
+        else []
+    )
 
 
 def _columns(data: Any, schema: Schema) -> list[list[str]]:

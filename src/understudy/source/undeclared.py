@@ -56,6 +56,8 @@ class UndeclaredSource:
     def __init__(self, data: Any, columns: Sequence[str], person: Person | None, csv: Settings | None = None) -> None:
         if is_spark(data):
             raise SourceError("A schema cannot be learnt from a Spark table: write one, or learn it from Parquet files.")
+        if isinstance(data, pa.RecordBatchReader):
+            raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
         self.domain = Domain.of(dict.fromkeys(columns, ladder().size))
         self._data, self._person, self._csv = data, person, csv
         self._counted = unopened(data, Names(tuple(map(Climber, columns)), self.domain, person, csv))
