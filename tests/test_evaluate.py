@@ -17,6 +17,7 @@ from understudy.metrics import subsampling_fraction, workload_error, workload_er
 from understudy.planning import stand_in
 from understudy.privacy import Unit, gaussian_cost
 from understudy.report.evaluation_words import KNOWN
+from understudy.schema import parse_schema
 from understudy.source import MemorySource
 
 evaluate_module = importlib.import_module("understudy.evaluate")
@@ -57,11 +58,13 @@ def test_rows_asked_for_do_not_count_as_error() -> None:
     assert found.error < 0.1
 
 
+@pytest.mark.promise(26)
 def test_it_says_that_it_is_not_private() -> None:
     found = understudy.evaluate(table(100), quick(table(100)))
     assert NOT_PRIVATE in repr(found)
     described = found.describe()
     assert described["private"] is False
+    assert described["notice"] == NOT_PRIVATE
     assert described["rows"] == 100
     assert len(json.dumps(described, allow_nan=False)) > 100
 
@@ -200,3 +203,21 @@ def wide_release() -> understudy.Release:
     declared = understudy.Schema.from_domain({"many": 200, "few": 2})
     settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
     return understudy.synthesize(np.zeros((10, 2), int), declared, **settings)  # type: ignore[arg-type]
+
+
+def test_of_persons_the_rows_that_are_used_are_measured() -> None:
+    declared = parse_schema(
+        'person = "who"\nrows_per_person = 2\n[columns.age]\nkind = "integer"\nmin = 0\nmax = 99\nbins = 4\nother = 0\n'
+        '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "F"\n'
+    )
+    ages, rows = np.arange(40) * 2, np.arange(40) % 5 + 1
+    who = np.repeat(np.arange(40), rows)
+    data = {"who": who, "age": np.repeat(ages, rows), "sex": ["F", "M"] * (len(who) // 2)}
+    settings = {"epsilon": 5, "workload": "all-2way", "mechanism": "independent", "seed": 1, "progress": False}
+    found = understudy.evaluate(data, understudy.synthesize(data, declared, **settings), holdout=data, target="sex")  # type: ignore[arg-type]
+    used = np.minimum(rows, 2)
+    assert found.tables.real.total == found.rows == used.sum()
+    assert found.tables.real.codes.shape == (used.sum(), 2)
+    assert found.columns[0].numbers is not None
+    assert found.columns[0].numbers.mean.real == pytest.approx((ages * used).sum() / used.sum())
+    assert found.describe()["prediction"]["tested"] == used.sum()

@@ -19,7 +19,7 @@ from understudy.errors import UserError
 
 @pytest.fixture(scope="module")
 def release() -> Release:
-    return quick(table(2_000), mechanism="aim", workload="all-2way", epsilon=5)
+    return quick(table(2_000), epsilon=5)
 
 
 @pytest.fixture(scope="module")

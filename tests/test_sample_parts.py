@@ -18,6 +18,7 @@ from understudy import Release, UserError, load
 from understudy.cli import main
 from understudy.model import rounding_distance
 from understudy.release import crew, parts
+from understudy.release.tables import read_table
 
 SEED = 7
 
@@ -178,6 +179,10 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     assert contents(tmp_path / "plain") == contents(tmp_path / "dotted.name")
     assert json.loads((tmp_path / "plain" / "_sample.json").read_text())["rows"] == 1000
     assert contents(load(tmp_path / "r").sample_to(tmp_path / "py", 1000, seed=3, workers=1)) == contents(tmp_path / "plain")
+    whole = pq.read_table(tmp_path / "plain")
+    for kind in ("csv", "parquet"):
+        assert CliRunner().invoke(main, [*command, "--out", f"{tmp_path}/rows.{kind}"]).exit_code == 0
+        assert read_table(tmp_path / f"rows.{kind}", release.schema).equals(whole), "the same rows, in one file"
     wrong = CliRunner().invoke(main, [*command, "--out", str(tmp_path / "rows.txt")])
     assert wrong.exit_code == 2
     assert "must end in .csv or .parquet" in wrong.stderr

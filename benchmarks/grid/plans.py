@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, OURS, ROUNDS, Cell
+from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, FAMILY, OURS, ROUNDS, Cell
 from peers import environments
 
 TABLES = ("titanic", "adult", "salary", "fire", "msnbc")
@@ -81,6 +81,11 @@ def mwem() -> Iterator[Cell]:
     yield from cross(["titanic", "adult"], ["all-3way"], (EPSILONS[1], *PRACTICAL), 1, names)
 
 
+def family() -> Iterator[Cell]:
+    """Other papers' mechanisms, on two tables."""
+    yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 3, FAMILY)
+
+
 def stored() -> Iterator[Cell]:
     """Everything, in order of priority."""
     for part in (main_grid, workloads, ablations, epsilons, zeros, rounds, pairs, capacity, mwem):
@@ -121,6 +126,7 @@ PLANS = {
     for plan in (
         Plan("quick", quick, "quick.jsonl", 300.0, beside=None),
         Plan("peers", peers, "peers.jsonl", 300.0, beside=None),
+        Plan("family", family, "family.jsonl", beside=None),
         Plan("stored", stored),
         Plan("main", main_grid),
         Plan("workloads", workloads),

@@ -10,7 +10,7 @@ import pytest
 
 from understudy.domain import Domain, Zeros
 from understudy.mechanism import mechanism, privsyn
-from understudy.mechanism.privmrf import marginals_of
+from understudy.mechanism.privmrf import marginals_of, rounds_for
 from understudy.mechanism.privsyn import joined
 from understudy.model import junction_tree
 from understudy.uncertainty import Evidence, bounds
@@ -58,7 +58,7 @@ def test_columns_without_dependence_are_left_alone(make_door: MakeDoor, name: st
     outcome = mechanism(name, check=0).run(
         make_door(domain=domain, codes=codes, rho=Fraction(1, 50)), Workload.all_kway(domain, 2)
     )
-    assert len({m.clique for m in outcome.measurements if len(m.clique) > 1}) <= (1 if name == "privmrf" else 0)
+    assert len({m.clique for m in outcome.measurements if len(m.clique) > 1}) == 0
     assert float(outcome.spent) == pytest.approx(0.02)
 
 
@@ -89,3 +89,9 @@ def test_overlapping_pairs_are_joined_within_limits(monkeypatch: pytest.MonkeyPa
 
 def test_marginals_of_cliques_are_readable_ones() -> None:
     assert marginals_of(SMALL, [("a", "b", "c"), ("c", "d")], 11.0) == [("a", "b"), ("a", "c"), ("c", "d")]
+
+
+@pytest.mark.parametrize(("alone", "rounds"), [(0.0, 1), (15.9, 1), (16.0, 1), (32.0, 4), (48.1, 9), (1e300, 12)])
+def test_the_noise_decides_how_many_marginals_are_chosen(alone: float, rounds: int) -> None:
+    """In the chain all pairs have 16 cells."""
+    assert rounds_for(CHAIN, alone) == rounds

@@ -135,3 +135,15 @@ def test_a_workload_that_no_tree_holds_is_refused_with_its_size(make_door: MakeD
     with pytest.raises(CapacityError, match=r"takes 763 MB, but max_size is 80 MB"):
         mechanism("hdmm+pgm").run(door, Workload.all_kway(domain, 2))
     assert door.filter.spent == 0
+
+
+def test_no_marginal_for_the_fit_is_next_to_nothing(make_door: MakeDoor) -> None:
+    """What rounding leaves of a precision is none: a fit with a noise of a billion rows does not end."""
+    domain = Domain.of({"a": 2, "b": 7, "c": 15, "d": 5, "e": 2})
+    star = Workload.target(domain, "a", 2)
+    codes = correlated(domain, 2000, 1)
+    outcome = mechanism("hdmm+pgm", check=0).run(make_door(domain=domain, codes=codes, rho=1), star)
+    answers = [Observation(m.clique, m.values.astype(float), m.sigma, m.query) for m in outcome.measurements]
+    made = as_marginals(domain, answers)
+    assert {o.clique for o in made} == set(star.cliques)
+    assert max(o.sigma for o in made) < 100

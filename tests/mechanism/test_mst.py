@@ -11,6 +11,7 @@ from understudy.domain import Domain, Zeros
 from understudy.mechanism import mechanism
 from understudy.mechanism.compression import FREQUENT
 from understudy.privacy import Groups
+from understudy.uncertainty import Evidence, bounds
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor, correlated
@@ -19,7 +20,7 @@ TWO_WAY = Workload.all_kway(SMALL, 2)
 
 
 def test_each_step_takes_a_third(make_door: MakeDoor) -> None:
-    outcome = mechanism("mst").run(make_door(rho=6), TWO_WAY)
+    outcome = mechanism("mst", check=0).run(make_door(rho=6), TWO_WAY)
     costs = [charge.rho for charge in outcome.charges]
     columns, choices, pairs = costs[:4], costs[4:7], costs[7:]
     assert len(pairs) == 3
@@ -64,7 +65,7 @@ def test_rare_values_are_measured_together_and_told_apart_by_their_columns(make_
 
 def test_a_single_column_takes_all_of_the_budget(make_door: MakeDoor) -> None:
     domain = Domain.of({"a": 5})
-    outcome = mechanism("mst").run(make_door(domain=domain, rho=1), Workload.all_kway(domain, 1))
+    outcome = mechanism("mst", check=0).run(make_door(domain=domain, rho=1), Workload.all_kway(domain, 1))
     assert [m.clique for m in outcome.measurements] == [("a",)]
     assert float(outcome.measurements[0].rho) == pytest.approx(1.0)
 
@@ -81,3 +82,8 @@ def test_impossible_combinations_stay_so(make_door: MakeDoor) -> None:
     outcome = mechanism("mst").run(make_door(rho=5), TWO_WAY, zeros=[zeros])
     assert outcome.model is not None
     assert (outcome.model.marginal(("a", "b"))[tuple(zeros.cells.T)] == 0).all()
+
+
+def test_every_marginal_of_the_workload_has_a_bound(make_door: MakeDoor) -> None:
+    outcome = mechanism("mst").run(make_door(rho=5), TWO_WAY)
+    assert set(bounds(Evidence.of(outcome))) == set(TWO_WAY.closure)

@@ -81,11 +81,11 @@ def test_of_very_many_pairs_those_of_the_model_and_others_in_turn(monkeypatch: p
     known = Pool(Workload.all_kway(WIDE, 2), AimConfig())
     measured = [("x00", "x01", "x02"), ("x05", "x20")]
     edges = {("x00", "x01"), ("x00", "x02"), ("x01", "x02"), ("x05", "x20")}
-    rounds = [known.worthwhile(far(WIDE), 1.0, measured, turn) for turn in range(6)]
-    for found in rounds:
+    rounds = [known.worthwhile(far(WIDE), 1.0, measured, turn) for turn in range(10)]
+    for found in rounds[:5]:  # of 90 // 30 attributes each; the tenth begins again
         assert len(found) == len(set(found))
         assert {(a,) for a in WIDE} | edges <= set(found)
-        assert 90 <= sum(len(r) == 2 for r in found) <= 94
+        assert 84 <= sum(len(r) == 2 for r in found) <= 88
     assert {r for found in rounds for r in found if len(r) == 2} == set(combinations(WIDE, 2))
 
 

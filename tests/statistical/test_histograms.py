@@ -49,7 +49,7 @@ def features(outcome: Outcome) -> list[float]:
     """Return the released numbers of a run: the first few measurements cell by cell, and what was chosen."""
     cells = [float(value) for m in outcome.measurements[:4] for value in m.values.flat]
     chosen = [float(hash_of(m.clique)) for m in outcome.measurements[:4]]
-    return ([*cells, *[0.0] * 16])[:16] + chosen
+    return ([*cells, *[0.0] * 16])[:16] + ([*chosen, *[-1.0] * 4])[:4]
 
 
 def hash_of(clique: tuple[str, ...]) -> int:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -18,7 +17,8 @@ from understudy.cli.options import FOLDER, as_json, given_values, print_json, wa
 from understudy.errors import UserError
 from understudy.release import Release, load
 from understudy.release.marks import marked_path
-from understudy.release.tables import write_csv, write_table
+from understudy.release.parts import draw
+from understudy.release.tables import write_csv, write_tables
 
 
 @click.command(
@@ -66,15 +66,15 @@ def sample(
             release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, progress=told)
         click.echo(f"{_counted(rows)} in {output}.", err=True)
         return
-    table = release.sample(rows, given_values(given), rng=None if seed is None else np.random.default_rng(seed))
+    tables = draw(release, rows, given_values(given), seed)
     if output is not None:
-        written = write(table, Path(output), release)
+        written = write(tables, Path(output), release)
         click.echo(f"{_counted(rows)} in {written}.", err=True)
     elif json_:
-        texts = [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+        texts = [{name: _plain(value) for name, value in row.items()} for table in tables for row in table.to_pylist()]
         print_json({"private": release.private, "notice": release.notice, "rows": texts})
     else:
-        write_csv(table, sys.stdout.buffer, release.schema)
+        write_csv(tables, sys.stdout.buffer, release.schema)
 
 
 def is_folder(output: str) -> bool:
@@ -92,12 +92,12 @@ def _progress(rows: int) -> Iterator[Callable[[int], None]]:
         yield lambda there: bar.update(task, completed=there)
 
 
-def write(table: pa.Table, path: Path, release: Release) -> Path:
-    """Write a table by the ending of the file's name; return the path, which says so where the table is not private."""
+def write(tables: Iterator[pa.Table], path: Path, release: Release) -> Path:
+    """Write tables by the ending of the file's name; return the path, which says so where the table is not private."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{path} must end in .csv or .parquet; the name of a folder ends in a slash.")
     target = marked_path(path, release.private)
-    write_table(table, target, release.schema)
+    write_tables(tables, target, release.schema)
     return target
 
 

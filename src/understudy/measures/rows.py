@@ -17,7 +17,7 @@ from understudy.schema import Schema
 from understudy.source.codes import Codes, pack
 from understudy.source.tables import Rows as UsedRows
 
-MOST_ROWS, MOST_VALUES = 100_000, 12_000_000
+MOST_ROWS, MOST_VALUES = 100_000, 6_000_000
 """A sample has at most so many rows, and so many values in all columns together."""
 SEED = 0
 """The same rows are drawn each time."""
@@ -124,7 +124,8 @@ def _parts(rows: UsedRows, schema: Schema) -> Iterator[Part]:
             for i, c in enumerate(schema.columns)
             if has_numbers(c)
         }
-        yield Codes(int(used.sum()), tuple(column[used] for column in codes.columns)), numbers
+        declared = codes.columns[: len(schema.columns)]  # what lies inside bins may stand behind
+        yield Codes(int(used.sum()), tuple(column[used] for column in declared)), numbers
 
 
 def _gathered(parts: Iterable[Part], schema: Schema, by: Sequence[str]) -> Rows:

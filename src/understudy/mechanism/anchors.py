@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from understudy.model import Observation
 
-FIRM = 5.0
+FIRM = 10.0
 """An anchor counts as if its noise were so many times smaller than it is."""
 
 Floats = NDArray[np.float64]
 
 
 def anchored(observations: Sequence[Observation], attributes: Iterable[str], total: float) -> list[Observation]:
-    """Return the observations, and an anchor for each of ``attributes`` that a marginal of several columns has."""
+    """Return the observations, and an anchor for each of ``attributes`` that was measured."""
     anchors = [_anchor(observations, attribute, total) for attribute in attributes]
     return [*observations, *(anchor for anchor in anchors if anchor is not None)]
 
@@ -29,7 +29,7 @@ def anchored(observations: Sequence[Observation], attributes: Iterable[str], tot
 def _anchor(observations: Sequence[Observation], attribute: str, total: float) -> Observation | None:
     """Return the column's rows by all marginals that have it, none below zero, ``total`` in all."""
     plain = [o for o in observations if o.query is None and attribute in o.clique]
-    if all(len(o.clique) == 1 for o in plain) or total <= 0:
+    if not plain or total <= 0:
         return None
     summed = [_summed(o, attribute) for o in plain]
     weights = np.array([1 / variance for _, variance in summed])

@@ -33,12 +33,13 @@ def pair_distances(run: Run, model: Model, rho: Fraction) -> dict[Clique, float]
     """Return ‖M_ab(D) - M_ab(p)‖₁ of every pair, with noise: p the model of the columns. Costs ``rho``.
 
     The papers compare with the product of the exact columns. That of noisy ones is public, so a record moves each
-    distance by one, and not by four.
+    distance by one, and not by four. No distance exceeds twice the rows, whatever the noise says.
     """
+    most = 2 * run.note("estimated rows of the columns", lambda: model.total)
     pairs = list(combinations(run.domain, 2))
     later = estimates(model, pairs, RANKING)
     found = run.compare([Candidate(r, 1.0, 0.0, e) for r, e in zip(pairs, later, strict=True)], rho)
-    return {pair: float(value) for pair, value in zip(found.cliques, found.values, strict=True)}
+    return {pair: min(float(value), most) for pair, value in zip(found.cliques, found.values, strict=True)}
 
 
 def useful_cells(run: Run, config: NoiseConfig, model: Model, rho: Fraction, theta: float) -> float:
@@ -61,3 +62,14 @@ def counted_first(workload: Workload, size: int) -> Sequence[Clique]:
             break
         listed += layer
     return listed
+
+
+def spend_the_rest(run: Run, config: NoiseConfig, model: Model) -> Model:
+    """Measure the chosen marginals once more, or the columns where there is none, with what is left over, and fit."""
+    again = [m.clique for m in run.measurements if len(m.clique) > 1] or [(a,) for a in run.domain]
+    if run.remaining <= run.rho / 2**50:  # the last scale was rounded
+        return model
+    for left, clique in zip(range(len(again), 0, -1), again, strict=True):
+        scale = config.scale_for(run.remaining / left, run.door.unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=0)
+    return run.estimate(0)

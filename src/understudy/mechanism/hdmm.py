@@ -34,6 +34,9 @@ from understudy.workload import Workload
 
 Table = NDArray[np.float64]
 
+ROUNDING = 1e-6
+"""What a precision lacks by less than this share is rounding."""
+
 
 @dataclass(frozen=True)
 class Hdmm(Mechanism):
@@ -116,7 +119,7 @@ def as_marginals(domain: Domain, answers: Sequence[Observation]) -> list[Observa
     given: dict[Clique, float] = {}
     for clique in sorted(owed, key=len, reverse=True):
         above = sum(more for other, more in given.items() if set(clique) < set(other))
-        if owed[clique] > above:
+        if owed[clique] > above * (1 + ROUNDING):
             given[clique] = owed[clique] - above
     return [
         Observation(clique, rebuilt(domain, clique, residuals), (more * domain.cells(clique)) ** -0.5)

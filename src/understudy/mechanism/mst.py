@@ -3,7 +3,8 @@
 Sees no counts: the lines that need the table go through the door, and each says what it costs.
 
 Where this departs from the printed text: nothing is compressed. A pair is measured on groups of values instead, and the
-model spreads a group over its values as their one-way marginals do, which is what undoing a compression would do.
+model spreads a group over its values as their one-way marginals do, which is what undoing a compression would do. A small
+share of the budget is kept to compare the finished model with the table, which bounds rest on.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from understudy.domain import Clique
+from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, allowed, estimates, require_tree
 from understudy.mechanism.compression import measure_compressed
-from understudy.mechanism.config import ModelConfig
+from understudy.mechanism.config import CheckedConfig
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model
@@ -28,7 +30,7 @@ from understudy.workload import Workload
 class Mst(Mechanism):
     """One-way marginals, then the pairs of a maximum spanning tree of dependence."""
 
-    config: ModelConfig = field(default_factory=ModelConfig)
+    config: CheckedConfig = field(default_factory=CheckedConfig)
 
     @property
     def name(self) -> str:
@@ -44,6 +46,7 @@ class Mst(Mechanism):
         """Measure the columns, choose a tree, measure its pairs, fit."""
         columns = [(a,) for a in run.domain]
         require_tree(run.domain, [*columns, *run.model_cliques], self.config.max_size)
+        run.reserve(self.config.kept)
         with run.running():
             third = run.rho / 3 if len(columns) > 1 else run.rho
             for clique in columns:  # costs a third
@@ -54,11 +57,11 @@ class Mst(Mechanism):
             for left, pair in zip(range(len(tree), 0, -1), tree, strict=True):  # costs what is left
                 measure_compressed(run, self.config, pair, run.remaining / left)
             if tree:
-                run.estimate(0)
-            return run.outcome()
+                model = run.estimate(0)
+            return run.outcome(checked=to_check(run, self.config, model))
 
 
-def spanning_tree(run: Run, config: ModelConfig, model: Model) -> list[Clique]:
+def spanning_tree(run: Run, config: CheckedConfig, model: Model) -> list[Clique]:
     """Kruskal's algorithm with the exponential mechanism: d - 1 times one of the pairs that join two parts.
 
     A pair's score is how far it is from independence: ‖M_ab(D) - M_ab(p)‖₁, p the model of the columns. Costs ε²/8 each.

@@ -28,7 +28,7 @@ from understudy.workload import Workload
 LISTED = 3_000
 """A rule for no more marginals than this is listed: all triples of 25 attributes."""
 PAIRS = 6_000
-"""Of more pairs than this, those inside the model's cliques are looked at, and so many others in turn."""
+"""Of more pairs than this, those inside the model's cliques are looked at, and about so many others in turn."""
 OTHERS = 1_200
 """Of larger sets, so many that the model has not grown towards are looked at in a round, others in the next."""
 MOST_GROWN = 20_000
@@ -147,11 +147,20 @@ class Pool:
     def _others(self, turn: int) -> Iterator[Clique]:
         """Yield some of the others, in turn."""
         assert isinstance(self.everything, Combinations)
+        if not self.all_pairs:
+            yield from self._pairs(turn)
         larger = [self._of_size(size) for size in sorted({size for size, _ in self.everything.layers}) if size > 2]
-        turns = [(layer, OTHERS // len(larger)) for layer in larger]
-        for layer, some in turns if self.all_pairs else [(self._of_size(2), PAIRS), *turns]:
-            stride = _stride(len(layer))
+        for layer in larger:
+            stride, some = _stride(len(layer)), OTHERS // len(larger)
             yield from layer.at((turn * some + k) * stride % len(layer) for k in range(some))
+
+    def _pairs(self, turn: int) -> Iterator[Clique]:
+        """Yield all pairs of some attributes, whose turn it is: the model answers those of one attribute together."""
+        names, some = self.domain.attributes, max(1, PAIRS // len(self.domain))
+        stride = _stride(len(names))
+        for k in range(some):
+            mine = (turn * some + k) * stride % len(names)
+            yield from ((names[min(i, mine)], names[max(i, mine)]) for i in range(len(names)) if i != mine)
 
 
 def _stride(length: int) -> int:

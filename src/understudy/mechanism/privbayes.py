@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 
 from understudy.domain import Clique, Domain
 from understudy.errors import UserError
@@ -23,7 +24,7 @@ from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, allowed, estimates, require_tree
 from understudy.mechanism.config import CheckedConfig
-from understudy.mechanism.dependence import counted_first, measure_columns, useful_cells
+from understudy.mechanism.dependence import counted_first, measure_columns, spend_the_rest, useful_cells
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model
@@ -34,6 +35,8 @@ SELECT = Fraction(3, 10)
 """β of the paper: the share of the budget for choices."""
 COLUMNS = Fraction(2, 10)
 """The share for the columns; the rest is for the marginals of the network."""
+MOST_FAMILIES = 20_000
+"""Where more would have to be compared in a step, attributes get fewer parents."""
 THETA = 4.0
 """θ of the paper: the count of a cell is on average so many times its noise."""
 
@@ -102,13 +105,13 @@ def families(domain: Domain, inside: set[str], parents: int) -> list[Clique]:
     """Return every attribute outside the network with each set of parents inside; at first, every pair."""
     if not inside:
         return list(combinations(domain, 2))
-    return [
-        domain.clique([*chosen, new])
-        for new in domain
-        if new not in inside
-        for size in range(1, parents + 1)
-        for chosen in combinations([a for a in domain if a in inside], size)
-    ]
+    outside, network = [a for a in domain if a not in inside], [a for a in domain if a in inside]
+    found: list[Clique] = []
+    for size in range(1, parents + 1):
+        if size > 1 and len(found) + len(outside) * comb(len(network), size) > MOST_FAMILIES:
+            break
+        found += [domain.clique([*chosen, new]) for new in outside for chosen in combinations(network, size)]
+    return found
 
 
 def readable(run: Run, config: PrivBayesConfig, model: Model, choices: Sequence[Clique], rho: Fraction) -> list[Clique]:
@@ -119,14 +122,3 @@ def readable(run: Run, config: PrivBayesConfig, model: Model, choices: Sequence[
     sets = {frozenset(r) for r in fitting}
     larger = {s - {a} for s in sets for a in s}
     return [r for r in fitting if frozenset(r) not in larger]
-
-
-def spend_the_rest(run: Run, config: PrivBayesConfig, model: Model) -> Model:
-    """Measure the marginals of the network once more, or the columns where there is none, with what is left over."""
-    again = [m.clique for m in run.measurements if len(m.clique) > 1] or [(a,) for a in run.domain]
-    if run.remaining <= run.rho / 2**50:  # the last scale was rounded
-        return model
-    for left, clique in zip(range(len(again), 0, -1), again, strict=True):
-        scale = config.scale_for(run.remaining / left, run.door.unit)
-        run.measure(clique, scale=scale, noise=config.noise, round_index=0)
-    return run.estimate(0)

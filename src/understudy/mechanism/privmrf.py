@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from math import sqrt
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError
@@ -21,7 +22,7 @@ from understudy.mechanism.aim import to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, estimates, expected_noise, held_at_once, require_tree
 from understudy.mechanism.config import CheckedConfig
-from understudy.mechanism.dependence import counted_first, measure_columns, pair_distances, useful_cells
+from understudy.mechanism.dependence import counted_first, measure_columns, pair_distances, spend_the_rest, useful_cells
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
 from understudy.model import Model, junction_tree, tree_size
@@ -32,6 +33,8 @@ COLUMNS, PAIRS, SELECT = Fraction(1, 10), Fraction(1, 10), Fraction(1, 10)
 """Shares of the budget for the columns, for the dependence of pairs, and for choices; the rest is for marginals."""
 THETA = 6.0
 """θ of the paper: the count of a cell is on average so many times its noise."""
+FEW = 4
+"""At least one marginal is chosen for so many attributes."""
 LARGEST = 4
 """Marginals of more attributes than this are not looked at."""
 
@@ -41,7 +44,7 @@ class PrivMrfConfig(CheckedConfig):
     """Of PrivMRF."""
 
     rounds: int | None = None
-    """How many marginals are chosen: two for each attribute."""
+    """How many marginals are chosen: as many as leave half of the pairs readable, within limits."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
@@ -81,12 +84,19 @@ class PrivMrf(Mechanism):
 
 
 def refine(run: Run, config: PrivMrfConfig, model: Model, apart: Mapping[Clique, float]) -> Model:
-    """Choose a marginal of the graph's cliques (costs ε²/8), measure it (costs an equal share), fit; so many times."""
-    rounds = config.rounds or 2 * len(run.domain)
-    epsilon, part = selection_epsilon_for(run.rho * SELECT / rounds), (run.remaining - run.rho * SELECT) / rounds
-    most = useful_cells(run, config, model, part, THETA)
+    """Choose a marginal of the graph's cliques (costs ε²/8), measure it (costs an equal share), fit; so many times.
+
+    Where the noise leaves no marginal readable, the columns are measured once more with all that is left.
+    """
+    measuring = run.remaining - run.rho * SELECT
+    alone = useful_cells(run, config, model, measuring, THETA)
+    rounds = config.rounds or rounds_for(run.domain, alone)
+    epsilon, part = selection_epsilon_for(run.rho * SELECT / rounds), measuring / rounds
+    most = alone / sqrt(rounds)
     graph = triangulated(run, config.max_size, [p for p in apart if run.domain.cells(p) <= most], apart)
-    choices = held_at_once(run.domain, marginals_of(run.domain, graph, most) or [min(apart, key=run.domain.cells)])
+    choices = held_at_once(run.domain, marginals_of(run.domain, graph, most))
+    if not choices:
+        return spend_the_rest(run, config, model)
     noise = expected_noise(config, config.scale_for(part, run.door.unit))
     for left in range(rounds, 0, -1):
         later = estimates(model, choices, RANKING)
@@ -96,6 +106,18 @@ def refine(run: Run, config: PrivMrfConfig, model: Model, apart: Mapping[Clique,
         run.measure(chosen, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)
         model = run.estimate(0)
     return model
+
+
+def rounds_for(domain: Domain, alone: float) -> int:
+    """Return how many marginals to measure, if one that is measured ``alone`` may have so many cells to be θ-useful.
+
+    One of T may have √T times fewer. As many as leave half of the pairs useful; two for each attribute at most, and one for
+    every ``FEW`` of them at least.
+    """
+    sizes = sorted(map(domain.cells, combinations(domain, 2)))
+    most, least = 2 * len(domain), max(1, len(domain) // FEW)
+    times = min(max(alone / sizes[len(sizes) // 2], 0.0), most)  # squared, it stays a float, however little noise there is
+    return max(least, min(most, int(times**2)))
 
 
 def triangulated(run: Run, limit: int, pairs: Iterable[Clique], apart: Mapping[Clique, float]) -> list[Clique]:

@@ -11,7 +11,7 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -85,34 +85,31 @@ def balanced(run: Run, config: CheckedConfig, apart: Mapping[Clique, float]) -> 
 
 
 def joined(domain: Domain, pairs: Sequence[Clique]) -> list[Clique]:
-    """Join pairs: from the largest sets of attributes that are all paired, take those of at most ``MOST_CELLS`` cells that
-    bring two attributes together that no marginal has yet; what then is left of the pairs stays as it is.
+    """Join pairs, the first first: as long as the cells stay within ``MOST_CELLS``, add the attribute that is paired with
+    all others and brings most pairs that no marginal has yet; of several, the smallest.
     """
     together = {frozenset(p) for p in pairs}
-    found: list[Clique] = []
-    covered: set[frozenset[str]] = set()
-    for clique in sorted(_complete(domain, together), key=lambda r: (-len(r), domain.cells(r), r)):
-        inner = {frozenset((a, b)) for a in clique for b in clique if a < b}
-        if not inner <= covered:
-            found.append(clique)
-            covered |= inner
+    waiting, found = dict.fromkeys(map(frozenset, pairs)), []
+    while waiting:
+        inside = set(next(iter(waiting)))
+        while True:
+            fitting = {a: len(new) for a in domain if (new := _brought(domain, a, inside, together, waiting))}
+            if not fitting:
+                break
+            inside.add(max(fitting, key=lambda a: (fitting[a], -domain[a], a)))
+        found.append(domain.clique(inside))
+        waiting = {p: None for p in waiting if not p <= inside}
     return found
 
 
-def _complete(domain: Domain, together: Iterable[frozenset[str]]) -> list[Clique]:
-    """Return the sets of attributes, every two of which are paired; of more than two, those of at most ``MOST_CELLS``."""
-    pairs = set(together)
-    layer = {domain.clique(p) for p in pairs}
-    found = set(layer)
-    while layer:
-        layer = {
-            domain.clique([*r, a])
-            for r in layer
-            for a in domain
-            if a not in r and domain.cells(r) * domain[a] <= MOST_CELLS and all(frozenset((a, b)) in pairs for b in r)
-        }
-        found |= layer
-    return list(found)
+def _brought(
+    domain: Domain, new: str, inside: Set[str], together: Set[frozenset[str]], waiting: Collection[frozenset[str]]
+) -> list[frozenset[str]]:
+    """Return the waiting pairs that an attribute would bring; none where it is not paired with all, or too large."""
+    if new in inside or domain.cells(domain.clique(inside)) * domain[new] > MOST_CELLS:
+        return []
+    pairs = [frozenset((new, a)) for a in inside]
+    return [p for p in pairs if p in waiting] if all(p in together for p in pairs) else []
 
 
 def measure_joined(run: Run, config: CheckedConfig, chosen: Sequence[Clique]) -> Model:

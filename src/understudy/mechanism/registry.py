@@ -45,7 +45,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "aim": Kind(Aim, AimConfig),
         "aim2": Kind(Aim2, Aim2Config),
         "mwem": Kind(Mwem, RoundsConfig),
-        "mst": Kind(Mst, ModelConfig),
+        "mst": Kind(Mst, CheckedConfig),
         "privbayes+pgm": Kind(PrivBayes, PrivBayesConfig),
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),

@@ -20,7 +20,7 @@ class Drawing:
     """Draws rows of ``contents`` that all have the ``given`` values; what that takes is worked out once."""
 
     def __init__(self, contents: Contents, given: Mapping[str, Any] | None = None) -> None:
-        self._contents = contents
+        self._contents, self.schema = contents, contents.schema
         contents.schema.require_counted(given or ())
         self._fixed = {name: given_value(contents.schema[name], value) for name, value in (given or {}).items()}
         try:
@@ -41,5 +41,5 @@ class Drawing:
         for start in range(0, max(rows, 1), step):
             some = codes[start : start + step]
             known = {name: column for name, one in self._fixed.items() if (column := one.column(len(some))) is not None}
-            table = SyntheticTable.of_codes(self._contents.schema, some, rng, self._contents.inside, known)
+            table = SyntheticTable.of_codes(self.schema, some, rng, self._contents.inside, known)
             yield table.marked(self._contents.notice)

@@ -25,6 +25,7 @@ from understudy.errors import FormatError, UserError
 from understudy.release.contents import Contents
 from understudy.release.drawing import Drawing
 from understudy.release.marks import marked_path
+from understudy.release.tables import write_tables
 
 DESCRIPTION = "_sample.json"
 """Readers of Parquet folders pass over names that begin so."""
@@ -106,12 +107,7 @@ class Parts:
     def write(self, part: int, drawing: Drawing) -> None:
         """Draw and write one part."""
         with self.renamed(self.path(part)) as path:
-            tables = self.sample.tables(part, drawing)
-            first = next(tables)
-            with pq.ParquetWriter(path, first.schema) as writer:
-                writer.write_table(first)
-                for table in tables:
-                    writer.write_table(table)
+            write_tables(self.sample.tables(part, drawing), path, drawing.schema)
 
     @contextmanager
     def renamed(self, path: Path) -> Iterator[Path]:
@@ -132,6 +128,13 @@ class Parts:
         with suppress(OSError, pa.ArrowException):
             return bool(pq.read_metadata(self.path(part)).num_rows == self.sample.rows_of(part))
         return False
+
+
+def draw(contents: Contents, rows: int, given: Mapping[str, Any] | None, seed: int | None) -> Iterator[pa.Table]:
+    """Yield the rows of all parts of a sample, some at a time; what cannot be drawn is refused at once."""
+    sample = Sample.of(contents, rows, given, seed)
+    drawing = Drawing(contents, sample.given)
+    return (table for part in range(sample.parts) for table in sample.tables(part, drawing))
 
 
 def _digest(contents: Contents) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,16 +23,32 @@ _NEEDS_QUOTES = r'^$|[",\r\n]|^\s|\s$'
 
 def write_table(table: pa.Table, path: Path, schema: Schema) -> None:
     """Write ``table`` to a file, by the ending of its name."""
-    if path.suffix == ".parquet":
-        pa.parquet.write_table(table, path)
+    write_tables(iter([table]), path, schema)
+
+
+def write_tables(tables: Iterator[pa.Table], path: Path, schema: Schema) -> None:
+    """Write tables, of which there is one at least, one below the other to a file; each is held no longer than it takes."""
+    if path.suffix.lower() == ".csv":
+        with open(path, "wb") as file:
+            write_csv(tables, file, schema)
         return
-    with open(path, "wb") as file:
-        write_csv(table, file, schema)
+    first = next(tables)
+    with pa.parquet.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        del first
+        for table in tables:
+            writer.write_table(table)
 
 
-def write_csv(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
-    """Write ``table`` as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
-    _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
+def write_csv(tables: Iterator[pa.Table], file: BinaryIO, schema: Schema) -> None:
+    """Write tables as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
+    for number, table in enumerate(tables):
+        if not number:
+            _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
+        _write_rows(table, file, schema)
+
+
+def _write_rows(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
     known = {column.name: column for column in schema.written}
     for batch in table.to_batches(max_chunksize=_ROWS):
         columns = zip(batch.schema.names, batch.columns, strict=True)

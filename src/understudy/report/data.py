@@ -20,6 +20,8 @@ from understudy.manifest.promise import assumptions, counted_words, sentences, u
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.schema import Column, Schema
+from understudy.schema.binned import Binned
+from understudy.schema.bins import RealBins
 from understudy.uncertainty import Bound
 from understudy.uncertainty.supported import reading
 from understudy.workload import Workload
@@ -78,6 +80,8 @@ class Value:
     upper: float | None
     ordinary: bool = True
     """False for null, and for a catch-all with a code of its own."""
+    width: float = 1.0
+    """How much of its column's scale it covers: 10 for the years 20 to 29."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,8 @@ class ReportData:
     """What was spent before the first round."""
     checking: float
     """What was spent on a last look at the finished model."""
+    inside: float
+    """What was spent on where values lie inside their bins."""
     rows: int
     total: float
     weight: float
@@ -162,6 +168,10 @@ class ReportData:
     """Marginals of the workload that have no bound."""
     zeros: int
     """Rules that forbid combinations."""
+    origin: str
+    """Where the schema comes from."""
+    binned: bool
+    """Whether a bin of some column holds several values."""
 
 
 def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
@@ -176,6 +186,7 @@ def report_data(release: Reported) -> ReportData:
     known = [_bound(release, clique) for clique in release.bounds]
     workload = _own(release, known)
     checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
+    inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -193,8 +204,9 @@ def report_data(release: Reported) -> ReportData:
         promise=tuple(sentences(manifest)),
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
-        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking),
+        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking - inside),
         checking=float(checking),
+        inside=float(inside),
         rows=manifest.table.rows,
         total=manifest.table.total,
         weight=manifest.table.weight,
@@ -210,6 +222,8 @@ def report_data(release: Reported) -> ReportData:
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
         without_bound=len(release.workload.cliques) - len(workload),
         zeros=len(release.schema.zeros),
+        origin="learnt from the rows, under a budget of its own," if table.learnt is not None else "written by people",
+        binned=any(_several(column) for column in release.schema.columns),
     )
 
 
@@ -226,10 +240,17 @@ def column_view(release: Reported, column: Column) -> ColumnView:
     synthetic = release.table_marginal(column.name)
     most = bars_for(len(release.schema.columns))
     width = -(-column.size // most) if ordered else 1
-    groups = _groups(column, width)
+    groups = groups_of(column, width)
     band = _band(release, column.name, groups)
     drawn = [
-        Value(_label(column, group), float(synthetic[group].sum()), low, high, group[0] < column.places.ordinary)
+        Value(
+            label_of(column, group),
+            float(synthetic[group].sum()),
+            low,
+            high,
+            group[0] < column.places.ordinary,
+            width_of(column, group),
+        )
         for group, (low, high) in zip(groups, band.limits, strict=True)
     ]
     if not ordered:
@@ -252,16 +273,30 @@ def bars_for(columns: int) -> int:
     return max(FEWEST_BARS, min(MOST_BARS, ALL_BARS // columns))
 
 
-def _groups(column: Column, width: int) -> list[list[int]]:
+def groups_of(column: Column, width: int) -> list[list[int]]:
     """Return codes, ``width`` neighbours at a time; null and the catch-all stand alone."""
     ordinary = column.places.ordinary
     together = [list(range(start, min(start + width, ordinary))) for start in range(0, ordinary, width)]
     return [*together, *([code] for code in range(ordinary, column.size))]
 
 
-def _label(column: Column, group: Sequence[int]) -> str:
+def label_of(column: Column, group: Sequence[int]) -> str:
+    """Name neighbouring codes by the first and the last of them."""
     first, last = column.labels[group[0]], column.labels[group[-1]]
     return first if len(group) == 1 else f"{first} … {last}"
+
+
+def width_of(column: Column, group: Sequence[int]) -> float:
+    """Return how much of the column's scale some neighbouring bins cover; 1 for each value that is listed."""
+    if not isinstance(column, Binned) or group[0] >= column.places.ordinary:
+        return float(len(group))
+    low, high = float(column.bins.lowest[group[0]]), float(column.bins.highest[group[-1]])
+    return high - low + (0.0 if isinstance(column.bins, RealBins) else 1.0)
+
+
+def _several(column: Column) -> bool:
+    """Say whether a bin of the column holds several values."""
+    return isinstance(column, Binned) and bool((column.bins.lowest != column.bins.highest).any())
 
 
 @dataclass(frozen=True)

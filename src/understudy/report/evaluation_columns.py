@@ -9,12 +9,13 @@ from understudy.measures.groups import Group, GroupColumn, Grouping
 from understudy.measures.pairs import PairMeasures
 from understudy.measures.values import show, show_difference
 from understudy.quantities import percent
-from understudy.report.charts.distribution import REAL, distribution
+from understudy.report.cards import Card, cards
+from understudy.report.charts.distribution import REAL, distribution, scaled_words
 from understudy.report.data import ColumnView
 from understudy.report.evaluation_data import EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, plural
-from understudy.report.tables import folded, names, searched, table
+from understudy.report.tables import folded, names, table
 from understudy.schema import Column
 
 MOST_ASSOCIATIONS = 2000
@@ -32,7 +33,7 @@ def columns(evaluation: EvaluationData) -> Html:
         class_="legend",
     )
     measured = {m.name: m for m in evaluation.measured.columns}
-    cards = [(c.name, _card(c, measured[c.name], evaluation.schema[c.name])) for c in evaluation.columns]
+    shown = [Card(c.name, c.kind, _card(c, measured[c.name], evaluation.schema[c.name])) for c in evaluation.columns]
     rows = [_overview(m) for m in evaluation.measured.columns]
     heads = (
         "Column",
@@ -51,7 +52,7 @@ def columns(evaluation: EvaluationData) -> Html:
             "bounds counts as the schema says.",
         ),
         keys,
-        searched("columns", cards),
+        cards(shown),
         folded(f"All {plural(len(rows), 'column')}, as a table", table(heads, rows, caption="Every column", text=2)),
     )
 
@@ -70,12 +71,12 @@ def _overview(m: ColumnMeasures) -> Row:
 
 
 def _card(column: ColumnView, m: ColumnMeasures, declared: Column) -> Html:
-    said = f"{column.kind}; total variation {percent(m.tvd)}"
+    said = "; ".join([column.kind, *scaled_words(column), f"total variation {percent(m.tvd)}"])
     if m.missing.real or m.missing.synthetic:
-        said += f"; missing {percent(m.missing.synthetic)}, really {percent(m.missing.real)}"
+        said += f"; missing: synthetic {percent(m.missing.synthetic)}, real {percent(m.missing.real)}"
     numbers = None if m.numbers is None else _numbers(m.numbers, declared)
     note = tag("p", said, class_="note")
-    return tag("article", tag("h3", column.name), note, distribution(column, REAL), numbers)
+    return words(tag("h3", column.name), note, distribution(column, REAL), numbers)
 
 
 def _numbers(numbers: Numbers, column: Column) -> Html:
@@ -87,7 +88,7 @@ def _numbers(numbers: Numbers, column: Column) -> Html:
     rows += [_row(_percentile(q), both, level, column) for q, both in zip(QUANTILES, numbers.quantiles, strict=True)]
     heads = ("Number", "Real", "Synthetic", "Off by")
     shown = table(heads, rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean {level(numbers.mean.synthetic)}, really {level(numbers.mean.real)}", shown)
+    return folded(f"Mean: synthetic {level(numbers.mean.synthetic)}, real {level(numbers.mean.real)}", shown)
 
 
 def _shower(column: Column) -> Callable[[float], str]:

@@ -21,7 +21,7 @@ from understudy.measures.nearest import Membership, Nearest
 from understudy.measures.pairs import PairMeasures
 from understudy.measures.prediction import Prediction
 from understudy.measures.rows import Tables
-from understudy.report.data import ColumnView, Reported, Value, bars_for
+from understudy.report.data import ColumnView, Reported, Value, bars_for, groups_of, label_of, width_of
 from understudy.schema import Column, Schema
 from understudy.uncertainty import Bound
 
@@ -216,11 +216,12 @@ def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     width = -(-column.size // most) if ordered else 1
     assert m.real is not None  # of a single column they are kept
     assert m.synthetic is not None
-    starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
+    groups = groups_of(column, width)
+    starts = [group[0] for group in groups]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [
-        Value(column.labels[start], float(s), float(r), float(r), start < column.places.ordinary)
-        for start, r, s in zip(starts, real, synthetic, strict=True)
+        Value(label_of(column, g), float(s), float(r), float(r), g[0] < column.places.ordinary, width_of(column, g))
+        for g, r, s in zip(groups, real, synthetic, strict=True)
     ]
     if not ordered:
         drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))

@@ -99,11 +99,11 @@ def telling(found: Distinction) -> str:
     """Say how well the tables can be told apart."""
     if found.auc > 0.5 + FEW:
         return (
-            f"The classifier picks the synthetic one of two rows with probability {percent(found.auc)}, so it sees "
+            f"The classifier picks the synthetic one of two records with probability {percent(found.auc)}, so it sees "
             "differences in columns or pairs of columns. Differences that need three columns or more it cannot see."
         )
     return (
-        "The classifier cannot tell synthetic rows from real ones by columns and pairs. That says nothing of differences "
+        "The classifier cannot tell synthetic records from real ones by columns and pairs. That says nothing of differences "
         "that need three columns or more. Below 50% is no mistake: where two tables match, what one half of a table has too "
         "much of, its other half has too little of."
     )
@@ -118,9 +118,9 @@ def pmse(found: Distinction) -> str:
 
 def nearest(found: Nearest) -> str:
     """Say how near synthetic rows come, in one line."""
-    beside = "held-out rows" if found.compared == "held-out" else "real rows from each other"
+    beside = "to held-out records" if found.compared == "held-out" else "of real records to each other"
     return (
-        f"{found.median:g} of {found.columns} columns differ in the middle ({beside}: {found.median_compared:g}); "
+        f"median distance {found.median:g} of {found.columns} columns ({beside}: {found.median_compared:g}); "
         f"copies {percent(found.copies)} ({percent(found.copies_compared)})"
     )
 
@@ -131,7 +131,7 @@ def attacked(found: Membership, private: bool) -> str:
     if found.noticeable:
         return (
             f"The attack does better than guessing: AUC {found.auc:.3f}, where chance explains up to {chance}. Either the "
-            "held-out rows differ from the table (another year, other people), or the table shows through. Look into it "
+            "held-out records differ from the table (another year, other people), or the table shows through. Look into it "
             "before anything is released."
         )
     promise = " What holds against every attack is the promise." if private else ""
@@ -152,8 +152,10 @@ def predicted(found: Prediction) -> str:
     """Say what training on synthetic rows costs."""
     real, made = found.real, found.synthetic
     if real.auc is None or made.auc is None:
-        return f"The held-out rows have one class of {found.target} alone, so there is nothing to tell apart."
+        return f"The held-out records have one class of {found.target} alone, so there is nothing to tell apart."
     lost = real.auc - made.auc
     if lost <= FEW:
-        return f"A classifier trained on synthetic rows does as well as one trained on real rows, within {FEW:g} of the AUC."
-    return f"A classifier trained on synthetic rows loses {lost:.3f} of the AUC."
+        return (
+            f"A classifier trained on synthetic records does as well as one trained on real ones, within {FEW:g} of the AUC."
+        )
+    return f"A classifier trained on synthetic records loses {lost:.3f} of the AUC."

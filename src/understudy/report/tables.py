@@ -37,11 +37,6 @@ def folded(summary: str, body: Child, *, paper: bool = False) -> Html:
     return tag("details", tag("summary", summary), words(body), class_="paper" if paper else None)
 
 
-def searched(kind: str, cards: Sequence[tuple[str, Html]]) -> Html:
-    """Return cards side by side; where they are many, with a box to find one by its name."""
-    return tag("div", (card for _, card in cards), class_="cards")
-
-
 def names(clique: Sequence[str]) -> Html:
     """Write a set of columns: age × sex."""
     if not clique:

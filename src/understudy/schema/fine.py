@@ -1,8 +1,8 @@
 """Fine bins inside declared ones: where they start follows from the declaration alone, so it is public.
 
 A bin with few values has one fine bin for each. A wide one is cut at round numbers, and each round number has a fine bin of
-its own, for values that many rows share (0, 40, 50,000). A bin whose ends are far apart is cut at ratios, not distances:
-what it holds is mostly near its lower end.
+its own, for values that many rows share (0, 40, 50,000). A bin whose ends are far apart is cut at ratios as well, near its
+lower end, where most of what it holds may be.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ MOST_CUTS = 24
 """A bin is cut at so many round numbers at most …"""
 MOST_CELLS = 4096
 """… or at fewer, so that a column has no more fine bins than this."""
-FAR = 4
-"""A bin is cut at ratios where its highest number is more than so many times its lowest."""
+FAR, LOW = 4, 200
+"""Where its highest number is so many times its lowest, a bin is cut at ratios too: below its first even cut, down to
+so many times less."""
 
 _DAY = 86_400
 _DECIMAL = (1, 2, 5)
@@ -64,10 +65,17 @@ def _rounds(low: float, high: float, most: int, least: float) -> list[float]:
     """Return the roundest numbers of ``low`` … ``high``: at most ``most``, and no nearer to each other than ``least``."""
     if high <= low:
         return []
-    if low > 0 and high > FAR * low:
-        return _thinned(_ratios(low, high, least), most)
+    if low > 0 and high > FAR * low and most > 1:
+        even = _even(low, high, most - most // 3, least)
+        first = even[0] if even else high
+        return [*_thinned([x for x in _ratios(max(low, first / LOW), first, least) if x < first], most // 3), *even]
     if high < 0 and low < FAR * high:
-        return [-x for x in reversed(_thinned(_ratios(-high, -low, least), most))]
+        return [-x for x in reversed(_rounds(-high, -low, most, least))]
+    return _even(low, high, most, least)
+
+
+def _even(low: float, high: float, most: int, least: float) -> list[float]:
+    """Return the multiples of a round number."""
     step = _step((high - low) / most, least)
     return [k * step if step >= 1 else k / (1 / step) for k in range(ceil(low / step), floor(high / step) + 1)]
 

@@ -19,11 +19,12 @@ from understudy.source.files import FilesReader, files_of
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Reader, Source
+from understudy.source.spark import SparkSource, is_spark
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource, StreamedSource
 
 _ACCEPTED = (
-    "a pandas or polars frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
+    "a pandas, polars or Spark frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
     "integer codes, the path or glob of CSV or Parquet files, Csv(path), or Sql(query)"
 )
 
@@ -31,9 +32,9 @@ _ACCEPTED = (
 def open_source(data: Any, schema: Declared) -> Source:
     """Return the source of exact counts for ``data`` under ``schema``.
 
-    Frames and arrays are coded once and kept as codes; files and queries are read anew at each count. Columns
-    that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in its
-    order.
+    Frames and arrays are coded once and kept as codes; files and queries are read anew at each count; Spark counts its own
+    tables. Columns that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in
+    its order.
     """
     person = schema.person
     if isinstance(data, np.ndarray) and data.dtype.names is None:
@@ -43,6 +44,8 @@ def open_source(data: Any, schema: Declared) -> Source:
                 "frame, a dict or a structured array that has it."
             )
         return MemorySource.of_codes(data, schema.domain)
+    if is_spark(data):
+        return SparkSource(data, schema)
     names = [*schema.domain] if person is None else [*schema.domain, person.column]
     reader = open_reader(data, names, getattr(schema, "csv", None))
     if isinstance(data, Sql | str | Path | Csv):

@@ -27,6 +27,7 @@ from understudy.schema.typed import cells_of
 from understudy.source.guard import unforeseen
 from understudy.source.opening import open_reader
 from understudy.source.protocol import Encoder
+from understudy.source.spark import is_spark
 from understudy.source.tables import rows_of
 from understudy.source.unopened import unopened
 
@@ -53,6 +54,8 @@ class UndeclaredSource:
     """Counts columns by the ladder, and the texts of one by themselves. Each person counts with so many rows at most."""
 
     def __init__(self, data: Any, columns: Sequence[str], person: Person | None, csv: Settings | None = None) -> None:
+        if is_spark(data):
+            raise SourceError("A schema cannot be learnt from a Spark table: write one, or learn it from Parquet files.")
         if isinstance(data, pa.RecordBatchReader):
             raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
         self.domain = Domain.of(dict.fromkeys(columns, ladder().size))

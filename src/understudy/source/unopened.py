@@ -19,6 +19,7 @@ from understudy.source.csv import Csv
 from understudy.source.guard import unforeseen
 from understudy.source.opening import is_series, open_source
 from understudy.source.protocol import Declared, Source
+from understudy.source.spark import is_spark
 from understudy.source.sql import Sql, require_query
 
 
@@ -45,12 +46,13 @@ class Unopened:
 def unopened(data: Any, schema: Declared) -> Unopened:
     """Return the source of ``data``, of which no row is read yet; a wrong kind or a missing column is told now.
 
-    Of files, that is their names and headers; of frames, dicts and arrays, what an empty one of the same columns tells. Of a
-    lazy frame, a stream or a query nothing is asked for: its columns are looked for at the first count.
+    Of files, that is their names and headers; of a Spark frame, the columns that Spark knows; of other frames, dicts and
+    arrays, what an empty one of the same columns tells. Of a lazy frame, a stream or a query nothing is asked for: its
+    columns are looked for at the first count.
     """
-    if isinstance(data, str | Path | Csv):
-        files = open_source(data, schema)
-        return Unopened(schema.domain, lambda: files, schema.fine)
+    if isinstance(data, str | Path | Csv) or is_spark(data):
+        named = open_source(data, schema)
+        return Unopened(schema.domain, lambda: named, schema.fine)
     if isinstance(data, Sql):
         require_query(data)
     elif not _lazy(data):

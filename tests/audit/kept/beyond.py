@@ -24,7 +24,11 @@ MUTANTS = [
         "useful-by-the-rows-of-the-table",
         (10, 14),
         "PrivBayes and PrivMRF take the exact number of rows to say which marginals are useful",
-        ("mechanism/dependence.py", "lambda: model.total", "lambda: float(run.door._read([()])[0])"),
+        (
+            "mechanism/dependence.py",
+            'measurements", lambda: model.total',
+            'measurements", lambda: float(run.door._read([()])[0])',
+        ),
         f"{READS}[privbayes+pgm]",
         f"{READS}[privmrf]",
     ),

@@ -424,6 +424,20 @@ MUTANTS = [
         f"{CANARY}test_what_is_not_private_says_so",
     ),
     one(
+        "unmarked-evaluation-page",
+        26,
+        "the page of an evaluation without its banner",
+        ("report/evaluation_page.py", "        warning=INTERNAL,\n", "        warning=None,\n"),
+        "tests/report/test_page.py::test_an_evaluation_is_marked_whatever_the_release",
+    ),
+    one(
+        "unmarked-evaluation-json",
+        26,
+        "the figures of an evaluation as data that does not say that it is not private",
+        ("evaluate.py", '            "notice": NOT_PRIVATE,\n', ""),
+        "tests/test_evaluate.py::test_it_says_that_it_is_not_private",
+    ),
+    one(
         "questions-without-their-unit",
         17,
         "an answer on record may be taken for one that protects something else",

@@ -19,6 +19,7 @@ def parts(report: ReportData) -> list[Part]:
         ("First measurements" if report.rounds else "Measurements", "first", report.starting),
         ("Choosing what to measure", "choose", sum(r.choosing for r in report.rounds)),
         ("Measuring what was chosen", "measure", sum(r.measuring for r in report.rounds)),
+        ("Values inside bins", "inside", report.inside),
         ("Checking the finished model", "check", report.checking),
         ("Not spent", "unspent", report.rho - report.spent),
     ]
