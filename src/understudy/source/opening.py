@@ -62,7 +62,7 @@ def columns_of(data: Any, csv: Settings | None) -> list[str]:
         return list(data.dtype.names)
     if isinstance(data, Mapping):
         return [str(name) for name in data]
-    if isinstance(data, pa.Table | pa.RecordBatch):
+    if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return list(data.schema.names)
     if type(data).__name__ == "DataFrame":
         return [str(name) for name in data.columns]
