@@ -28,7 +28,7 @@ from understudy.report.data import BoundView, ColumnView, ReportData, Value, col
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
-from understudy.report.release_columns import ALONE, THIN
+from understudy.report.release_columns import ALONE, NUMBERS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN
 from understudy.schema import parse_schema
 
@@ -175,6 +175,53 @@ def test_the_terminal_and_the_page_have_the_same_numbers(seeded: Release) -> Non
     assert confidence(seeded.manifest.confidence) in shown
 
 
+@pytest.mark.parametrize("annealed", [True, False])
+def test_rounds_that_spend_more_are_mentioned_where_there_are_some(report: ReportData, annealed: bool) -> None:
+    rounds = tuple(r.model_copy(update={"annealed": annealed}) for r in report.rounds)
+    assert ("the next ones spend more" in page(report, rounds=rounds)) == annealed
+    assert "Round by round" not in page(report, rounds=())
+
+
+def test_columns_measured_with_no_other_are_named(report: ReportData) -> None:
+    said = "Not measured with any other: "
+    first = tuple(e for e in report.edges if "delta" not in e.pair)
+    assert first
+    assert f"{said}delta." in page(report, edges=first)
+    whole = {name for e in report.edges for name in e.pair} == {c.name for c in report.columns}
+    assert (said in page(report)) == (not whole)
+    assert said not in page(report, edges=())
+
+
+@pytest.mark.parametrize("columns", [MOST_DRAWN, MOST_DRAWN + 1])
+def test_a_drawing_of_a_part_says_so(report: ReportData, columns: int) -> None:
+    wide = wide_report(report, columns)
+    edges = tuple(replace(report.edges[0], pair=(a.name, b.name)) for a, b in pairwise(wide.columns))
+    shown = release_page.render(replace(wide, edges=edges))
+    assert ("Drawn: the 40 columns with the strongest ties." in shown) == (columns > MOST_DRAWN)
+
+
+@pytest.mark.parametrize(
+    ("radii", "said"),
+    [
+        ((None, None), "No column was measured by itself, so no count is known to be near the truth."),
+        ((9.2, None), "up to ± 10 records"),
+        ((9.2, 30.0), "up to ± 10 to 30 records"),
+    ],
+)
+def test_small_groups_are_those_below_the_noise(report: ReportData, radii: tuple[float | None, ...], said: str) -> None:
+    columns = tuple(replace(c, radius=r) for c, r in zip(report.columns, radii, strict=False))
+    assert said in page(report, columns=columns, pairs=(), edges=())
+
+
+def test_a_seeded_run_promises_nothing_and_a_private_one_does(report: ReportData) -> None:
+    assert "not promised: a seeded run" in page(report)
+    assert "from a seeded generator: not private" in page(report)
+    private = page(report, private=True, promise=("A promise.",))
+    assert "of differential privacy" in private
+    assert "discrete, from a secure generator" in private
+    assert "A promise." in private
+
+
 # Bins.
 
 
@@ -238,6 +285,20 @@ nullable = true
     assert UNSCALED not in shown
     assert "Detail inside a bin." in shown
     assert DENSITY in render_evaluation(evaluate(release.arrow, release))
+
+
+def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: ReportData) -> None:
+    root, _ = read(page(report))
+    delta = np.asarray(seeded.arrow["delta"])
+    shown = {cells[0]: float(cells[1]) for cells in table(root, "delta, its numbers")}
+    assert shown["Mean"] == pytest.approx(delta.mean())
+    assert shown["Total"] == pytest.approx(delta.sum() * seeded.weight)
+    assert shown["Median"] == np.median(delta)
+    assert shown["95% below"] == pytest.approx(np.quantile(delta, 0.95))
+    assert NUMBERS in page(report)
+    without = page(report, columns=tuple(replace(c, figures=()) for c in report.columns))
+    assert NUMBERS not in without
+    assert "its numbers" not in without
 
 
 # The page of an evaluation.

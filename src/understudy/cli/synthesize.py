@@ -121,6 +121,7 @@ WORDS = {
     "schema.toml": "what the table may contain, as declared",
     "model": "the model: understudy sample, understudy query",
     "measurements": "the noisy marginals themselves",
+    "inside": "noisy counts of where values lie inside their bins",
 }
 
 

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
@@ -19,6 +20,7 @@ from understudy.manifest import Manifest, RoundEntry
 from understudy.manifest.promise import assumptions, counted_words, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
+from understudy.report.figures import Figure, figures_of
 from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
@@ -63,6 +65,14 @@ class Reported(Protocol):
         """How far off each marginal of the table may be."""
 
     @property
+    def arrow(self) -> pa.Table:
+        """The synthetic table."""
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The same as codes, rows × columns."""
+
+    @property
     def notice(self) -> str:
         """Empty, or why this is not private."""
 
@@ -99,6 +109,8 @@ class ColumnView:
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
     """Half the width of the band before it is cut off at 0; None where nothing was measured."""
+    figures: tuple[Figure, ...] = ()
+    """Mean, total and quantiles of the synthetic table, where the column has numbers."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,26 @@ class Edge:
     pair: tuple[str, str]
     measurements: int
     strength: float
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was spent outside of rounds, in rho."""
+
+    starting: float
+    """Before the first round."""
+    inside: float
+    """On where values lie inside their bins."""
+    checking: float
+    """On a last look at the finished model."""
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Spending:
+        """Read off what each part cost; what is left was spent before the first round."""
+        checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
+        inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
+        rounds = sum((entry.rho.fraction for entry in manifest.rounds), Fraction(0))
+        return cls(float(manifest.privacy.spent.fraction - rounds - inside - checking), float(inside), float(checking))
 
 
 @dataclass(frozen=True)
@@ -143,12 +175,7 @@ class ReportData:
     """The promise in paragraphs."""
     assumptions: tuple[str, ...]
     spent: float
-    starting: float
-    """What was spent before the first round."""
-    checking: float
-    """What was spent on a last look at the finished model."""
-    inside: float
-    """What was spent on where values lie inside their bins."""
+    spending: Spending
     rows: int
     total: float
     weight: float
@@ -185,8 +212,6 @@ def report_data(release: Reported) -> ReportData:
     manifest, table = release.manifest, release.schema.table
     known = [_bound(release, clique) for clique in release.bounds]
     workload = _own(release, known)
-    checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
-    inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -204,9 +229,7 @@ def report_data(release: Reported) -> ReportData:
         promise=tuple(sentences(manifest)),
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
-        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking - inside),
-        checking=float(checking),
-        inside=float(inside),
+        spending=Spending.of(manifest),
         rows=manifest.table.rows,
         total=manifest.table.total,
         weight=manifest.table.weight,
@@ -265,7 +288,14 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         left_out=len(drawn) - len(shown),
         grouped=width,
         radius=band.radius,
+        figures=figures_of(
+            column, release.arrow.column(column.name), _codes(release, column), release.manifest.table.weight
+        ),
     )
+
+
+def _codes(release: Reported, column: Column) -> NDArray[np.int32]:
+    return release.codes[:, release.schema.domain.index(column.name)]
 
 
 def bars_for(columns: int) -> int:

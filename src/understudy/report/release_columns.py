@@ -7,11 +7,16 @@ from understudy.report.cards import Card, cards
 from understudy.report.charts.distribution import distribution, scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, tag, words
-from understudy.report.numbers import plural
+from understudy.report.numbers import data, plural
+from understudy.report.tables import folded, table
 
 THIN = (
     " Where the range is thin, this count is known well. That says nothing of how the column goes with others: for "
     "that, look at the bound on the pair."
+)
+NUMBERS = (
+    "Means, totals and quantiles are those of the synthetic table, missing values left out; a total counts each record as "
+    "many times as it stands for real ones. No bound on their error is proved."
 )
 ALONE = " Where the range is thin, this count is known well."
 
@@ -24,7 +29,8 @@ def columns(report: ReportData) -> Html:
         keys.append(tag("li", tag("span", class_="key line"), "range of the real count"))
     counted = tag("p", report.counted) if report.counted else None
     shown = [Card(c.name, c.kind, _card(c)) for c in report.columns]
-    return words(tag("p", _said(report, measured)), counted, tag("ul", keys, class_="legend"), cards(shown))
+    numbers = tag("p", NUMBERS) if any(c.figures for c in report.columns) else None
+    return words(tag("p", _said(report, measured)), numbers, counted, tag("ul", keys, class_="legend"), cards(shown))
 
 
 def _said(report: ReportData, measured: bool) -> str:
@@ -44,4 +50,14 @@ def _card(column: ColumnView) -> Html:
         said.append("never measured, so there is no range")
     said += scaled_words(column)
     description = tag("p", column.description) if column.description else None
-    return words(tag("h3", column.name), tag("p", "; ".join(said), class_="note"), description, distribution(column))
+    note = tag("p", "; ".join(said), class_="note")
+    return words(tag("h3", column.name), note, description, distribution(column), _figures(column))
+
+
+def _figures(column: ColumnView) -> Html | None:
+    if not column.figures:
+        return None
+    named = {f.name: f.shown for f in column.figures}
+    rows = [(f.name, data(f.value, f.shown)) for f in column.figures]
+    shown = table(("Number", "Synthetic"), rows, caption=f"{column.name}, its numbers")
+    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown)
