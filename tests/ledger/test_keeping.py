@@ -27,10 +27,10 @@ def paid(ledger: Ledger, then: Callable[[], None]) -> None:
         then()
 
 
-def resumed_and_stopped(ledger: Ledger) -> None:
+def resumed_and_stopped(place: Place) -> None:
     """Go on with a run, and stop before it asks anything."""
     with spending() as run:
-        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=True)
+        run.begin(place, BUDGET, FACTS, private=True, resume=True)
         run.filter = Filter(BUDGET.rho)
         raise Stop
 
@@ -114,7 +114,7 @@ def test_what_stays_spent_stays_spent_when_the_run_is_resumed_and_stops_again(tm
     ledger = fresh(tmp_path)
     assert ended(ledger, Stop()) == Spent(PART, BUDGET.rho, PART, resumable=True)
     with pytest.raises(Stop) as caught:
-        resumed_and_stopped(ledger)
+        resumed_and_stopped(Place(ledger, "people"))
     assert caught.value.spent == Spent(PART, BUDGET.rho, PART, resumable=True)  # type: ignore[attr-defined]
     assert ledger.state().dataset("people").spent == PART
 
@@ -141,8 +141,8 @@ def test_a_stopped_run_is_not_begun_anew_without_a_word(tmp_path: Path) -> None:
     assert own.ledger is not None
     assert len(own.ledger.state().runs) == 1
     stopped(own, {**FACTS, "rounds": 7})  # another run is
-    with spending() as run:
-        assert run.begin(own, BUDGET, FACTS, private=True, resume=True) is not None
+    with pytest.raises(Stop):
+        resumed_and_stopped(own)
 
 
 def test_a_stopped_run_that_is_not_private_may_begin_anew(tmp_path: Path) -> None:

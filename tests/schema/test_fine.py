@@ -61,6 +61,23 @@ def test_values_are_drawn_by_the_weights_of_fine_bins(kind: str) -> None:
     assert np.abs(counts - 1000 / len(counts)).max() < 2  # even, where a sample would be off by 5 and more
 
 
+@given(
+    edges=st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=6, unique=True).map(sorted),
+    single=st.booleans(),
+    seconds=st.sampled_from([None, 1, 60, 86_400]),
+)
+@settings(max_examples=150, deadline=None)
+def test_fine_bins_rise_and_keep_the_declared_edges(edges: list[float], single: bool, seconds: int | None) -> None:
+    real = RealBins.between(edges, single)
+    whole = WholeBins.starting(sorted({int(edge) for edge in edges}), int(edges[-1]) + 5)
+    for bins, finer in ((real, refined(real)), (whole, refined(whole, seconds))):
+        if finer is None or not (np.diff(bins.lowest) > 0).all():
+            continue
+        assert (np.diff(finer.lowest) > 0).all()
+        assert {*bins.lowest.tolist()} <= {*finer.lowest.tolist()}
+        assert finer.bounds == bins.bounds
+
+
 def test_a_bin_of_one_value_has_nothing_inside() -> None:
     assert refined(WholeBins.equal(0, 9, 10)) is None
     assert Schema.from_domain({"a": 5, "b": 2}).fine.attributes == ()
@@ -88,6 +105,7 @@ def test_there_are_no_more_fine_bins_than_a_limit() -> None:
     bins = refined(WholeBins.equal(0, 10**9, 1000))
     assert bins is not None
     assert 1000 < len(bins.lowest) <= MOST_CELLS
+    assert refined(WholeBins.equal(0, 10**9, MOST_CELLS)) is None
 
 
 def test_a_fine_bin_without_weight_is_never_reached() -> None:

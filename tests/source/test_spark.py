@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,85 @@ def test_a_task_that_fails_tells_nothing_of_the_rows() -> None:
         assert found.value.__context__ is None
 
 
+# The source, over a frame that does here what Spark does elsewhere.
+
+
+class DataFrame:
+    """Partitions of Arrow batches, with as much of Spark's DataFrame as the source uses; each task is begun twice."""
+
+    def __init__(self, partitions: Sequence[pa.Table], read: list[str] | None = None) -> None:
+        self._partitions, self.read = list(partitions), [] if read is None else read
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._partitions[0].column_names)
+
+    def select(self, *names: str) -> DataFrame:
+        plain = [name[1:-1].replace("``", "`") for name in names]
+        self.read += plain
+        return DataFrame([part.select(plain) for part in self._partitions], self.read)
+
+    def mapInArrow(self, task: Any, columns: str) -> DataFrame:
+        made = []
+        for part in self._partitions:
+            sent = pickle.loads(pickle.dumps(task))
+            next(sent(iter(part.to_batches(max_chunksize=50))), None)  # begun and lost
+            found = list(sent(iter(part.to_batches(max_chunksize=50))))
+            made.append(pa.Table.from_batches(found) if found else _none(columns))
+        return DataFrame(made)
+
+    def repartition(self, by: str) -> DataFrame:
+        """Rows of one number may lie in two partitions: their sums must add up all the same."""
+        whole = pa.concat_tables(self._partitions)
+        return DataFrame([whole.take(pa.array(range(i, len(whole), 2), pa.int64())) for i in range(2)])
+
+    def groupBy(self, by: str) -> DataFrame:
+        whole = pa.concat_tables(self._partitions)
+        numbers = sorted(set(whole[by].to_pylist()))
+        return DataFrame([whole.filter(pa.compute.equal(whole[by], number)) for number in numbers])
+
+    def applyInArrow(self, task: Any, columns: str) -> DataFrame:
+        return DataFrame([task(part) for part in self._partitions] or [_none(columns)])
+
+    def persist(self) -> DataFrame:
+        return self
+
+    def collect(self) -> list[dict[str, Any]]:
+        return [row for part in self._partitions for row in part.to_pylist()]
+
+
+DataFrame.__module__ = "pyspark.sql.fake"
+
+
+def _none(columns: str) -> pa.Table:
+    kinds = {"int": pa.int32(), "binary": pa.binary()}
+    return pa.schema([(name, kinds[kind]) for name, kind in (one.split() for one in columns.split(", "))]).empty_table()
+
+
+@pytest.mark.parametrize("cells", [30, 1 << 24])
+def test_counts_are_those_of_a_walk_over_the_rows(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "PASS_CELLS", cells)
+    rows = random_people(300, 40, 6)
+    made = open_source(DataFrame([arrow(rows[:120]), arrow(rows[120:120]), arrow(rows[120:])]), DECLARED)
+    for _ in range(2):
+        for clique, counts in zip(CLIQUES, made.count(CLIQUES), strict=True):
+            np.testing.assert_array_equal(counts, brute_force(rows, clique))
+
+
+def test_only_the_columns_that_are_named_are_read() -> None:
+    frame = DataFrame([arrow(random_people(30, 10, 7))])
+    made = open_source(frame, DECLARED)
+    made.count([("age", "city")])
+    assert sorted(frame.read) == ["age", "city"]
+
+
+@pytest.mark.promise(16)
+def test_persons_are_held_to_their_limit_wherever_their_rows_lie() -> None:
+    table = pa.table({"x": [i % 10 for i in range(600)], "id": [str(i % 70) if i % 9 else None for i in range(600)]})
+    made = open_source(DataFrame([table.slice(0, 250), table.slice(250, 50), table.slice(300)]), PERSONS)
+    np.testing.assert_array_equal(made.count([("x",)])[0], open_source(table, PERSONS).count([("x",)])[0])
+
+
 # On a real session.
 
 
@@ -173,6 +252,54 @@ def test_an_error_of_spark_tells_nothing_of_the_rows() -> None:
     with pytest.raises(SourceError, match="details withheld") as found:
         open_source(frame, declared).count([("x",)])
     assert "CANARY" not in str(found.value)
+
+
+ODD = """SELECT * FROM VALUES
+    ('A', DATE'2021-01-01', TIMESTAMP'2021-06-01 00:00:00', CAST(1 AS DECIMAL(38, 0))),
+    (CAST(X'FFFE41' AS STRING), DATE'9999-12-31', TIMESTAMP'294247-01-10 00:00:00', CAST(repeat('9', 38) AS DECIMAL(38, 0))),
+    ('B', DATE'-0001-01-01', TIMESTAMP'0001-01-01 00:00:00', NULL),
+    (NULL, DATE'294000-12-31', NULL, CAST(5 AS DECIMAL(38, 0)))
+    AS t(city, day, moment, amount)"""
+ODD_SCHEMA = """
+[columns.city]
+kind = "categorical"
+values = ["A", "B"]
+other = "elsewhere"
+nullable = true
+[columns.day]
+kind = "date"
+min = 2020-01-01
+max = 2023-12-31
+width = "year"
+nullable = true
+[columns.moment]
+kind = "datetime"
+min = 2020-01-01T00:00:00
+max = 2023-12-31T00:00:00
+width = "year"
+nullable = true
+timezone = "UTC"
+[columns.amount]
+kind = "real"
+min = 0
+max = 9
+bins = 3
+nullable = true
+"""
+
+
+@here
+@pytest.mark.promise(27)
+@pytest.mark.promise(28)
+def test_odd_values_cost_their_own_row() -> None:
+    declared = parse_schema(ODD_SCHEMA)
+    cliques = [(name,) for name in declared.domain]
+    found = open_source(spark.session().sql(ODD), declared).count(cliques)
+    tame = open_source(spark.session().sql(f"{ODD} WHERE city = 'A'"), declared).count(cliques)
+    for all_of_them, one in zip(found, tame, strict=True):
+        assert all_of_them.sum() == 4
+        assert one.sum() == 1
+        assert (all_of_them >= one).all()
 
 
 @here

@@ -129,6 +129,7 @@ def _counting(function: str, inner: str, by: tuple[str, ...], schema: Schema) ->
 def _name(text: str, schema: Schema) -> str:
     """Return the name of a column, with or without quotes."""
     name = text.strip().strip("\"'")
+    schema.require_counted([name])
     if name not in schema.domain:
         raise UserError(f'There is no column "{name}" in this release.{did_you_mean(name, schema.domain.attributes)}')
     return name

@@ -171,13 +171,16 @@ class Binned(Column):
         """Draw evenly from what lies inside each bin: of n rows, each takes another n-th part of it."""
         assert self.fine is not None
         order = rng.permutation(len(codes))
-        order = order[np.argsort(codes[order], kind="stable")]
+        short = codes.astype(np.min_scalar_type(len(self.bins.lowest)))  # sorted by counting, and not by comparing
+        order = order[np.argsort(short[order], kind="stable")]
         rows = np.bincount(codes, minlength=len(self.bins.lowest))
         rank = np.arange(len(codes)) - np.repeat(np.cumsum(rows) - rows, rows)
-        parts = np.empty(len(codes))
-        parts[order] = (rank + rng.random(len(codes))) / np.repeat(rows, rows)
-        cells, within = place_inside(inside, self.coarse[: len(inside)], codes, parts)
-        return self.fine.bins.at(cells, within)
+        parts = (rank + rng.random(len(codes))) / np.repeat(rows, rows)
+        cells, within = place_inside(inside, self.coarse[: len(inside)], codes[order], parts)  # in order: quick to look up
+        drawn = self.fine.bins.at(cells, within)
+        numbers = np.empty_like(drawn)
+        numbers[order] = drawn
+        return numbers
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return decoded values as a text file spells them: with their decimals."""

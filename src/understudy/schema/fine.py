@@ -28,15 +28,18 @@ _CALENDAR = tuple(60 * m for m in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720)) + 
 
 
 def refined(bins: Bins, seconds: int | None = None) -> Bins | None:
-    """Return bins of which each lies inside one of ``bins``; None where each of these holds one value alone.
+    """Return bins of which each lies inside one of ``bins``.
 
+    None where each of these holds one value alone, or where they are so many that they are fine enough.
     ``seconds`` is what 1 stands for where numbers are moments.
     """
     most = MOST_CUTS
     while True:
         finer = _real(bins, most) if isinstance(bins, RealBins) else _whole(bins, most, seconds)
-        if len(finer.lowest) <= MOST_CELLS or most == 1:
+        if len(finer.lowest) <= MOST_CELLS:
             return finer if len(finer.lowest) > len(bins.lowest) else None
+        if most == 1:
+            return None
         most //= 2
 
 
