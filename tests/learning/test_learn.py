@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from contracts.tape import Tape, differences, frozen_entropy
 from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
@@ -74,6 +78,22 @@ def test_it_spends_what_it_says_and_its_ledger_knows(tmp_path: Path) -> None:
     assert book.state().dataset("t").spent == spent
     with pytest.raises(SchemaError, match="Nothing could be learnt"):
         learn_schema({"age": [1, 2]}, epsilon=0.1)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "pandas", "lazy", "category", "run ends"])
+def test_every_form_of_a_table_gives_the_same_schema(form: str, tmp_path: Path) -> None:
+    rows = {name: values for name, values in table(2000).items() if name in ("town", "day")}
+    arrow = pa.table(rows)
+    csv.write_csv(arrow, tmp_path / "t.csv")
+    pq.write_table(arrow, tmp_path / "t.parquet")
+    forms = {
+        **{"csv": tmp_path / "t.csv", "parquet": tmp_path / "t.parquet", "pandas": pd.DataFrame(rows)},
+        **{"lazy": pl.DataFrame(rows).lazy(), "category": pd.DataFrame(rows).astype({"town": "category"})},
+        "run ends": arrow.set_column(0, "town", [pa.compute.run_end_encode(arrow["town"].combine_chunks())]),
+    }
+    found = learn_schema(forms[form], epsilon=2, columns=["town", "day"], seed=1)
+    assert found.declaration.columns == learn_schema(rows, epsilon=2, seed=1).declaration.columns
+    assert list(found.domain) == ["town", "day"]
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, rows: dict[str, list[Any]], tape: Tape) -> tuple[str, list[Fraction]]:

@@ -244,3 +244,15 @@ def test_all_missing_columns_are_named() -> None:
     with pytest.raises(SourceError) as caught:
         synthesize({"town": [True], "ages": [True]}, schema, epsilon=1)
     assert 'has 2 columns less than the schema declares:\n  "age". Did you mean "ages"?\n  "sex".' in str(caught.value)
+
+
+def test_a_column_that_follows_from_another_is_proposed_as_derived() -> None:
+    names, years = ["School", "Bachelor", "Master", "Doctor"], [9, 13, 14, 14]
+    places = np.random.default_rng(0).integers(0, 4, 2000)
+    table = {"education": [names[i] for i in places], "years": [years[i] for i in places]}
+    table["grade"] = [str(int(x)) for x in np.random.default_rng(1).integers(0, 4, 2000)]
+    marks = {mark.column: mark.message for mark in marks_of(draft_schema(table))}
+    assert 'In all rows it follows from "education"' in marks["years"]
+    assert "follows" not in marks["education"] + marks["grade"]
+    table["years"][0] = 8 if table["years"][0] == 9 else 9
+    assert "follows" not in draft_schema(table)

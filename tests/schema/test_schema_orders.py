@@ -178,3 +178,12 @@ def test_a_check_counts_the_rows_that_are_out_of_order() -> None:
     schema = schema_of("a <= b", a=[0, 4, 9], b=[0, 4, 9])
     [misfit] = check_schema(pa.table({"a": [1, 3, 9, None], "b": [2, 2, 1, 0]}), schema)
     assert (misfit.column, misfit.rows, misfit.goes_to) == ("a <= b", 2, "stays, but is never generated")
+
+
+def test_values_are_drawn_again_where_the_fine_bins_have_them() -> None:
+    schema = schema_of("a <= b", a=[0, 99], b=[0, 99])
+    ends = [schema["a"].fine.bins.lowest.size, schema["b"].fine.bins.lowest.size]  # type: ignore[attr-defined]
+    weights = {name: np.eye(size)[:2].sum(axis=0) for name, size in zip("ab", ends, strict=True)}  # in the first two
+    table = schema.decode(np.zeros((500, 2), int), np.random.default_rng(5), weights)
+    assert (table["a"].to_numpy() <= table["b"].to_numpy()).all()
+    assert table["b"].to_numpy().max() < 50

@@ -27,7 +27,7 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
-TEXTS_SHARE = 0.01
+TEXTS_SHARE = 0.1
 """Of delta, for texts that few people share; the rest is for the noise."""
 
 

@@ -19,8 +19,8 @@ from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladde
 LEVELS = 5
 """Questions to a column at most: what kind it is, with powers of ten or decades, then four divisions."""
 MOST_BINS = 32
-LOST = 2.5
-"""Rows at either end are left out of the bounds while so many standard deviations would hide them."""
+LOST = 1.0
+"""Rows at either end are left out of the bounds while so many standard deviations would hide them; chosen on adult."""
 SURE = 3.5
 """So many standard deviations above nothing, a noisy count is taken for rows."""
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from understudy.errors import SourceError
 from understudy.review.blocks import MARK, Block, quote
 from understudy.review.calendar import draft_date, draft_datetime, draft_time
+from understudy.review.dependencies import with_dependencies
 from understudy.review.faults import GOES, line_faults
 from understudy.review.listing import draft_boolean, draft_text
 from understudy.review.look import Seen, look
@@ -37,7 +38,8 @@ draft = true
 def draft_schema(data: Any) -> str:
     """Return a draft (TOML) for any table with names that ``synthesize`` takes. It looks at the data, and says so."""
     with open_data(data) as opened:
-        blocks = [_column(look(opened, field)) for field in opened.types]
+        seen = [look(opened, field) for field in opened.types]
+        blocks = with_dependencies(opened, seen, [_column(one) for one in seen])
         head = HEADER + _nullable(blocks) + _csv(opened) + _odd_lines(data, opened)
         empty = opened.ask(f"SELECT count(*) FROM {VIEW}") == [(0,)]
     if empty:

@@ -5,7 +5,7 @@ Public. A missing value, or a catch-all with a code of its own, breaks no order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +24,7 @@ from understudy.schema.rules import RuleError, parse_order
 from understudy.schema.zeros import MAX_CELLS, DeclaredZeros
 
 Codes = Mapping[str, NDArray[np.integer]]
+Draw = Callable[[str, NDArray[np.integer]], pa.Array]
 _DRAWS = 25
 """How often values are drawn again, before the smallest that are in order are taken."""
 
@@ -94,22 +95,36 @@ class Orders:
                     found.append(_forbidden(measure, self.measures[other], least, domain))
         return [zeros for zeros in found if len(zeros.cells)]
 
-    def settle(self, table: dict[str, pa.Array], codes: Codes, rng: np.random.Generator, given: Sequence[str] = ()) -> None:
-        """Draw values again, inside their bins, in rows where they are out of order; columns that are ``given`` stay."""
+    def settle(
+        self,
+        table: dict[str, pa.Array],
+        codes: Codes,
+        rng: np.random.Generator,
+        inside: Mapping[str, Floats],
+        given: Sequence[str] = (),
+    ) -> None:
+        """Draw values again, inside their bins, in rows where they are out of order; columns that are ``given`` stay.
+
+        ``inside`` has the weights of the fine bins of some columns.
+        """
         if not self.orders or not len(rows := np.flatnonzero(self._out_of_order(table))):
             return
         part = {name: table[name].take(pa.array(rows)) for name in self.measures}
-        self._draw_again(part, {name: codes[name][rows] for name in self.measures}, rng, given)
+        free = {n: m.column for n, m in self.measures.items() if isinstance(m.column, Binned) and n not in given}
+
+        def draw(name: str, some: NDArray[np.integer]) -> pa.Array:
+            return free[name].decode(some, rng, inside.get(name))
+
+        self._draw_again(part, {name: codes[name][rows] for name in self.measures}, draw, list(free))
         for name, values in part.items():
             table[name] = _placed(table[name], values, rows)
 
-    def _draw_again(self, table: dict[str, pa.Array], codes: Codes, rng: np.random.Generator, given: Sequence[str]) -> None:
+    def _draw_again(self, table: dict[str, pa.Array], codes: Codes, draw: Draw, free: Sequence[str]) -> None:
         """Draw values in all rows until they are in order; the smallest that are, where that takes too long."""
-        free = {n: m.column for n, m in self.measures.items() if isinstance(m.column, Binned) and n not in given}
         rows = np.arange(len(next(iter(table.values()))))
         for _ in range(_DRAWS):
-            for name, column in free.items():
-                table[name] = _placed(table[name], column.decode(codes[name][rows], rng), rows)
+            for name in free:
+                table[name] = _placed(table[name], draw(name, codes[name][rows]), rows)
             rows = rows[self._out_of_order({name: table[name].take(pa.array(rows)) for name in self.measures})]
             if not len(rows):
                 return

@@ -166,7 +166,7 @@ class Schema:
                 arrays[column.name] = column.decode(one, rng, (inside or {}).get(column.name))
             else:
                 arrays[column.name] = column.decode(one, rng)
-        self.orders.settle(arrays, apart, rng, tuple(known))
+        self.orders.settle(arrays, apart, rng, inside or {}, tuple(known))
         arrays |= {column.name: column.work_out(arrays) for column in self.derived}
         return pa.Table.from_arrays([arrays[column.name] for column in self.written], schema=self.arrow_schema)
 

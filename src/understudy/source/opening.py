@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
@@ -61,8 +62,8 @@ def columns_of(data: Any, csv: Settings | None) -> list[str]:
         return list(data.dtype.names)
     if isinstance(data, Mapping):
         return [str(name) for name in data]
-    if hasattr(data, "schema") and hasattr(data.schema, "names") and not isinstance(data, Sql):
-        return [str(name) for name in data.schema.names]
+    if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return list(data.schema.names)
     if type(data).__name__ == "DataFrame":
         return [str(name) for name in data.columns]
     raise SourceError("Which columns this table has is not told without reading it: name those that you want.")

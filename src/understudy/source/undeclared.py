@@ -101,8 +101,12 @@ class Speller(Undivided):
         if isinstance(values, Categories):
             marks = np.append(self._marks(values.categories), _NOTHING)
             return np.asarray(marks[np.where(values.codes < 0, -1, values.codes)])
+        if isinstance(values, pa.ExtensionArray):
+            return self._marks(values.storage)
+        if isinstance(values, pa.RunEndEncodedArray):
+            return self._marks(pc.run_end_decode(values))
         if isinstance(values, pa.DictionaryArray):
-            values = values.dictionary_decode()
+            return self._marks(values.dictionary_decode())
         found = np.full(len(values), _NOTHING, np.int64)
         for part in cells_of(values).parts:
             if part.kind is Kind.TEXT:

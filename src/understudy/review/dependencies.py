@@ -1,0 +1,56 @@
+"""Columns that follow from others, as far as the rows show: proposed in a draft, never taken for granted.
+
+NOT PRIVATE: looks at all values of pairs of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from understudy.review.blocks import Block, quote
+from understudy.review.look import Seen
+from understudy.review.opening import VIEW, Opened
+from understudy.source.duck import identifier
+
+_FEWEST, _MOST = 3, 200
+_PAIRS = 40
+_ROWS = 20
+"""Values that a column must have for others to follow from it, pairs that are looked at, and rows for each value."""
+
+
+def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks; those of columns that follow from another say so in their marks."""
+    drafted = [(one, block) for one, block in zip(seen, blocks, strict=True) if block.lines]
+    listed = [one for one, block in drafted if block.lines[0] == 'kind = "categorical"' and _FEWEST <= one.distinct <= _MOST]
+    pairs = [
+        (parent.name, one.name)
+        for one, block in drafted
+        for parent in listed
+        if block.mark and parent is not one and _FEWEST <= one.distinct <= 1.1 * parent.distinct < parent.rows / _ROWS
+    ][:_PAIRS]
+    follows = _following(opened, pairs)
+    return [
+        replace(block, mark=block.mark + _words(follows[block.name])) if block.name in follows else block for block in blocks
+    ]
+
+
+def _following(opened: Opened, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return from which column each one follows; of two that follow from each other, the second from the first."""
+    if not pairs:
+        return {}
+    texts = [[f"coalesce({identifier(name)}::VARCHAR, '')" for name in pair] for pair in pairs]
+    asked = ", ".join(f"count(DISTINCT {a}) = count(DISTINCT hash({a}, {b}))" for a, b in texts)
+    [answers] = opened.ask(f"SELECT {asked} FROM {VIEW}")
+    found: dict[str, str] = {}
+    for (parent, name), holds in zip(pairs, answers, strict=True):
+        if holds and name not in found and found.get(parent) != name:
+            found[name] = parent
+    return {name: parent for name, parent in found.items() if parent not in found or found[parent] == name}
+
+
+def _words(parent: str) -> str:
+    return (
+        f" In all rows it follows from {quote(parent)}: if that is so by what they mean, it costs nothing as kind = "
+        f'"derived", with of = {quote(parent)} and a lookup.'
+    )
