@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.ledger import Dataset, Ledger, RunJournal, checking
 from understudy.ledger import ledger as ledger_module
@@ -87,7 +88,7 @@ def resume_forgets(patch: pytest.MonkeyPatch) -> None:
 def recalled_for_free(patch: pytest.MonkeyPatch) -> None:
     """A resumed run does not count what it was answered before, and goes on as if its budget were whole."""
 
-    def free(self: Door, question: object, request: Inquiry) -> Counts | None:
+    def free(self: Door, question: object, request: Inquiry, domain: Domain) -> Counts | None:
         return self._journal.recall(request)
 
     patch.setattr(Door, "_recalled", free)

@@ -38,7 +38,7 @@ def test_integer_codes_need_only_a_domain() -> None:
 
 def test_a_table_without_declared_columns_still_has_rows() -> None:
     class Nothing:
-        domain = PLAIN.domain.project(())
+        domain = fine = PLAIN.domain.project(())
         columns = ()
         person = None
 
