@@ -4,9 +4,9 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
-.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-browser \
+.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-spark test-browser \
 	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
-	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-seeded results clean
+	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-spark bench-seeded results clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -67,13 +67,17 @@ build: $(BIN)/pip  ## the package for an index, into dist
 picture: $(VENV)/.installed  ## make the README's picture of a report again (needs Chromium)
 	$(BIN)/python docs/picture.py
 
-test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 (installs it beside)
+test-oracle: $(VENV)/.test  ## compare the engine with mbi 2.0 and scores with SDMetrics (installs them beside)
 	$(BIN)/pip install --quiet --group oracle
 	$(BIN)/python -m pytest -m oracle
 
 test-torch: $(VENV)/.test  ## the engine on PyTorch, on the processor (installs a PyTorch without CUDA: 200 MB)
 	$(BIN)/pip install --quiet --no-deps "torch==2.13.0" sympy filelock networkx fsspec  # sympy asks for an older mpmath than is pinned, and works with it
 	$(BIN)/python -m pytest tests/contracts/test_engines.py tests/model/test_devices.py
+
+test-spark: $(VENV)/.test  ## the contract of sources over a Spark session on this machine (needs Java; installs PySpark: 450 MB)
+	$(BIN)/pip install --quiet --constraint constraints.txt "pyspark==4.1.4"
+	UNDERSTUDY_TEST_SPARK=1 $(BIN)/python -m pytest -k "spark and not front" tests/contracts/test_sources.py tests/contracts/test_persons.py tests/source/test_spark.py
 
 test-browser: $(VENV)/.test  ## look at the pages in a real browser (needs Chromium)
 	$(BIN)/pip install --quiet --group browser
@@ -124,6 +128,10 @@ bench-micro: $(VENV)/.installed  ## the hot paths beside their stored baseline: 
 
 bench-gpu: $(VENV)/.installed  ## AIM with its models on a GPU beside the processor (needs a GPU and PyTorch)
 	$(BIN)/python benchmarks/gpu.py
+
+bench-spark: $(VENV)/.installed  ## all 3-way marginals on Spark beside DuckDB, up to 100 million rows (needs Java; installs PySpark)
+	$(BIN)/pip install --quiet "pyspark==4.1.4"
+	$(BIN)/python benchmarks/spark.py
 
 bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? 25 minutes; QUICK=1: titanic, a minute
 	$(BIN)/python benchmarks/seeded.py $(if $(QUICK),--quick)

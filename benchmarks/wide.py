@@ -1,44 +1,56 @@
-"""Wide tables: time, peak memory and error of a whole run, on made-up tables with a planted structure and on a real one.
+"""Wide and long tables: time, peak memory and error of the whole command, on made-up tables and on a real one.
 
     python benchmarks/wide.py                            every case
     python benchmarks/wide.py planted all-2way 1         one: table, workload, epsilon
+    python benchmarks/wide.py --address-space 2          every case, in a process that may use 2 GB of addresses (ulimit -v)
 
-Each case is a process of its own; the peak is that of the whole process. The error is that of the synthetic table on
-marginals of the workload drawn with a fixed seed: to count all of them would take longer than the run.
+A case is ``understudy plan`` and ``understudy synthesize`` with their defaults, from a Parquet file to the saved release,
+each in a process of its own whose peak is told. The error is that of the synthetic table, on marginals of the workload drawn
+with a fixed seed where to count all of them would take longer than the run.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import tables
+import understudy
 from understudy.domain import Clique, Domain
-from understudy.mechanism import Outcome, mechanism
-from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.workload import Workload
 
 DELTA = 1e-9
 DRAWN = 2_000
 CASES = [
-    ("planted", "all-2way", 1.0),
-    ("planted", "all-3way", 1.0),
-    ("planted", "all-2way", 10.0),
-    ("hundred", "all-3way", 1.0),
     ("stroke", "all-3way", 1.0),
+    ("planted", "all-2way", 1.0),
+    ("planted", "all-2way", 10.0),
+    ("planted", "all-3way", 1.0),
+    ("planted", "all-3way", 10.0),
+    ("hundred", "all-3way", 1.0),
+    ("long", "all-3way", 1.0),
 ]
+Made = tuple[tables.Table, list[Clique]]
 
 
-def planted(columns: int = 300, rows: int = 100_000, seed: int = 0) -> tuple[tables.Table, list[Clique]]:
+def planted(columns: int = 300, rows: int = 100_000, seed: int = 0) -> Made:
     """Columns of 2 to 20 values. A third follow another column half of the time: these are the planted pairs."""
     rng = np.random.default_rng(seed)
     sizes = rng.choice([2, 3, 5, 8, 12, 20], columns, p=[0.25, 0.2, 0.2, 0.15, 0.1, 0.1])
@@ -56,7 +68,7 @@ def planted(columns: int = 300, rows: int = 100_000, seed: int = 0) -> tuple[tab
     return tables.Table.of("planted", domain, codes), pairs
 
 
-def hundred(columns: int = 48, rows: int = 100_000, seed: int = 0) -> tuple[tables.Table, list[Clique]]:
+def hundred(columns: int = 48, rows: int = 100_000, seed: int = 0) -> Made:
     """Columns of 100 values each, half of them a noisy copy of the one before."""
     rng = np.random.default_rng(seed)
     codes = np.empty((rows, columns), dtype=np.int32, order="F")
@@ -69,66 +81,109 @@ def hundred(columns: int = 48, rows: int = 100_000, seed: int = 0) -> tuple[tabl
     return tables.Table.of("hundred", domain, codes), [(f"x{i - 1:03}", f"x{i:03}") for i in range(1, columns, 2)]
 
 
-def made(name: str) -> tuple[tables.Table, list[Clique]]:
-    """Make or read a table, with the pairs that were planted in it."""
-    if name == "planted":
-        return planted()
-    return hundred() if name == "hundred" else (tables.Table.load(name), [])
+def long(columns: int = 12, rows: int = 5_000_000, seed: int = 0) -> Made:
+    """Columns of 4 to 25 values, each a blurred mixture of the two before it: many rows, so that much can be learnt."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(4, 26, columns)
+    codes = np.empty((rows, columns), dtype=np.int32, order="F")
+    for i, size in enumerate(sizes):
+        codes[:, i] = np.minimum(rng.exponential(size / 4, rows), size - 1)
+        if i > 1:
+            mixed = (codes[:, i - 1] + 2 * codes[:, i - 2] + rng.integers(0, 3, rows)) % size
+            codes[:, i] = np.where(rng.random(rows) < 0.6, mixed, codes[:, i])
+    domain = Domain.of({f"x{i:03}": int(size) for i, size in enumerate(sizes)})
+    return tables.Table.of("long", domain, codes), [tuple(pair) for pair in pairwise(domain.attributes)][1:]
+
+
+MADE = {"planted": planted, "hundred": hundred, "long": long}
 
 
 def drawn_error(table: tables.Table, workload: Workload, codes: NDArray[Any]) -> float:
-    """The error of ``codes`` on some marginals of the workload."""
+    """The error of ``codes`` on some marginals of the workload, scaled to the number of real rows."""
     places = np.random.default_rng(7).choice(len(workload.cliques), min(DRAWN, len(workload.cliques)), replace=False)
     cliques = [workload.cliques[int(place)] for place in places]
     synthetic = MemorySource.of_codes(codes, table.domain)
-    total = 0.0
+    share, total = len(table.codes) / len(codes), 0.0
     for k in range(0, len(cliques), 20):
         some = cliques[k : k + 20]
         for real, made_up in zip(table.source.count(some), synthetic.count(some), strict=True):
-            total += float(np.abs(real - made_up).sum())
+            total += float(np.abs(real - share * made_up).sum())
     return total / len(cliques) / len(table.codes)
 
 
-def found(outcome: Outcome, pairs: Sequence[Clique]) -> int:
+def found(measured: Sequence[Clique], pairs: Sequence[Clique]) -> int:
     """How many planted pairs lie inside something that was measured."""
-    measured = [set(m.clique) for m in outcome.measurements if len(m.clique) > 1]
-    return sum(any(set(pair) <= clique for clique in measured) for pair in pairs)
+    cliques = [set(clique) for clique in measured if len(clique) > 1]
+    return sum(any(set(pair) <= clique for clique in cliques) for pair in pairs)
 
 
-def case(name: str, queries: str, epsilon: float) -> dict[str, Any]:
-    """One run, from codes in memory to a synthetic table."""
-    table, pairs = made(name)
-    workload = Workload.parse(queries, table.domain)
-    before, worked = time.perf_counter(), time.process_time()
-    aim = mechanism("aim")
-    budget = Budget.of(epsilon=epsilon, delta=DELTA)
-    door = Door(table.source, budget, noise=ResearchNoise(0), expect=aim.expects(workload))
-    outcome = aim.run(door, workload)
-    rounds_done = time.perf_counter() - before
-    codes = outcome.draw(np.random.default_rng(0))
-    told = {
-        "table": name,
-        "workload": queries,
-        "epsilon": epsilon,
+def ran(command: list[str], log: Path, addresses: int | None) -> dict[str, Any]:
+    """Run one command of understudy; tell how it ended, its time and its peak memory."""
+
+    def limited() -> None:
+        if addresses:
+            resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+
+    before = time.perf_counter()
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "understudy", *command],
+            stdout=out,
+            stderr=out,
+            preexec_fn=limited,  # noqa: PLW1509
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return {
+        "exit": process.returncode,
         "seconds": round(time.perf_counter() - before, 1),
-        "of_rounds": round(rounds_done, 1),
-        "cpu_seconds": round(time.process_time() - worked, 1),
-        "rounds": len(outcome.rounds),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
+        "peak_mb": usage.ru_maxrss // 1024,
     }
-    return told | {
-        "found": f"{found(outcome, pairs)} of {len(pairs)}",
-        "error": round(drawn_error(table, workload, codes), 4),
-    }
+
+
+def written(table: tables.Table, folder: Path) -> tuple[str, str]:
+    """Write the table as Parquet, and its domain."""
+    data, schema = folder / "table.parquet", folder / "domain.json"
+    names = table.domain.attributes
+    pq.write_table(pa.table({name: table.codes[:, i] for i, name in enumerate(names)}), data)
+    schema.write_text(json.dumps(dict(zip(names, table.domain.shape(names), strict=True))))
+    return str(data), str(schema)
+
+
+def case(name: str, queries: str, epsilon: float, addresses: int | None) -> dict[str, Any]:
+    """Plan and run, from the file to the saved release."""
+    table, pairs = MADE[name]() if name in MADE else (tables.Table.load(name), [])
+    told: dict[str, Any] = {"table": name, "workload": queries, "epsilon": epsilon}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        data, schema = written(table, folder)
+        budget = ["-w", queries, "-e", str(epsilon), "--delta", str(DELTA)]
+        rows = str(len(table.codes))
+        told["plan"] = ran(["plan", "-s", schema, "--rows", rows, *budget], folder / "plan", addresses)
+        told["forecast"] = re.findall(r"^  (?:time|memory) +(.*)", (folder / "plan").read_text(), re.MULTILINE)
+        told["run"] = ran(
+            ["synthesize", data, "-s", schema, *budget, "--seed", "1", "-o", f"{place}/release"], folder / "run", addresses
+        )
+        if told["run"]["exit"]:
+            return told | {"said": (folder / "run").read_text()[-600:]}
+        release = understudy.load(folder / "release")
+        measured = [measurement.clique for measurement in release.measurements]
+        codes = release.codes
+    error = drawn_error(table, Workload.parse(queries, table.domain), codes)
+    return told | {"measured": len(measured), "found": f"{found(measured, pairs)} of {len(pairs)}", "error": round(error, 4)}
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        print(json.dumps(case(sys.argv[1], sys.argv[2], float(sys.argv[3]))), flush=True)
-        return
-    for one in CASES:
-        if tables.available(one[0]) or one[0] in ("planted", "hundred"):
-            subprocess.run([sys.executable, __file__, *map(str, one)], check=False)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", nargs="*", metavar="TABLE WORKLOAD EPSILON")
+    parser.add_argument("--address-space", type=float, metavar="GB")
+    asked = parser.parse_args()
+    addresses = int(asked.address_space * 1e9) if asked.address_space else None
+    cases = [(asked.case[0], asked.case[1], float(asked.case[2]))] if asked.case else CASES
+    for name, queries, epsilon in cases:
+        if name in MADE or tables.available(name):
+            print(json.dumps(case(name, queries, epsilon, addresses)), flush=True)
 
 
 if __name__ == "__main__":

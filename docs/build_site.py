@@ -27,8 +27,8 @@ PAGES = {
 CONTENTS = {
     "Start": ["tutorial", "notebooks/first-release", "notebooks/trust"],
     "How to": ["howto/data-owner", "howto/data-scientist", "howto/researcher", "howto/data-engineer"],
-    "Reference": ["api", "schema", "ledger", "stability", "changelog"],
-    "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds"],
+    "Reference": ["api", "schema", "numbers", "ledger", "stability", "changelog"],
+    "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds", "evaluation"],
     "Mechanisms": ["mechanisms", "aim2"],
     "Results": ["accuracy", "results", "scaling", "gpu"],
     "Contributing": ["contributing", "architecture"],

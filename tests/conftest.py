@@ -48,6 +48,7 @@ SLOW = (
     "source/test_sql.py",
     "statistical",
     "test_extremes.py",
+    "test_sample_parts.py",
     "test_synthesize.py",
     "test_synthesize_kills.py",
     "privacy/test_samplers.py",

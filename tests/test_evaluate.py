@@ -16,6 +16,8 @@ from understudy.evaluate import NOT_PRIVATE
 from understudy.metrics import subsampling_fraction, workload_error, workload_error_l2, workload_error_max
 from understudy.planning import stand_in
 from understudy.privacy import Unit, gaussian_cost
+from understudy.report.evaluation_words import KNOWN
+from understudy.schema import parse_schema
 from understudy.source import MemorySource
 
 evaluate_module = importlib.import_module("understudy.evaluate")
@@ -56,11 +58,13 @@ def test_rows_asked_for_do_not_count_as_error() -> None:
     assert found.error < 0.1
 
 
+@pytest.mark.promise(26)
 def test_it_says_that_it_is_not_private() -> None:
     found = understudy.evaluate(table(100), quick(table(100)))
     assert NOT_PRIVATE in repr(found)
     described = found.describe()
     assert described["private"] is False
+    assert described["notice"] == NOT_PRIVATE
     assert described["rows"] == 100
     assert len(json.dumps(described, allow_nan=False)) > 100
 
@@ -134,3 +138,86 @@ def test_errors_in_blocks_are_those_of_the_definition(monkeypatch: pytest.Monkey
     assert found.error_max == pytest.approx(workload_error_max(workload, ours, theirs))
     assert found.subsample == subsampling_fraction(workload, ours, found.error)
     assert [len(m.clique) for m in found.marginals] == sorted(len(c) for c in workload.closure)
+
+
+def test_all_measures_of_one_evaluation_as_plain_data() -> None:
+    real, release = table(600), quick(table(600), workload="all-2way")
+    found = understudy.evaluate(real, release, holdout=table(300, seed=8), target="level", by=["sex", "owner"])
+    described = json.loads(json.dumps(found.describe(), allow_nan=False))
+    assert [m["name"] for m in described["columns"]] == list(release.domain)
+    assert len(described["pairs"]) == 36
+    assert [g["by"] for g in described["groups"]] == ["sex", "owner"]
+    assert described["prediction"]["tested"] == described["held_out_rows"] == 300
+    assert described["membership"]["limit"] == pytest.approx(found.membership.limit if found.membership else None)
+    assert set(described["scores"]) == set(KNOWN)
+    assert all(score is not None for score in described["scores"].values())
+    pay = np.array([v for v in real["pay"].to_pylist() if v is not None])
+    (measured,) = [m for m in described["columns"] if m["name"] == "pay"]
+    assert measured["numbers"]["mean"]["real"] == pytest.approx(pay.mean())
+    assert measured["numbers"]["total"]["real"] == pytest.approx(pay.sum())
+    assert measured["numbers"]["quantiles"]["0.5"]["real"] == pytest.approx(np.median(pay))
+    assert measured["missing"]["real"] == pytest.approx(1 - len(pay) / 600)
+
+
+def test_columns_and_pairs_outside_the_workload_are_measured_but_are_none_of_its_marginals() -> None:
+    real = table(200)
+    found = understudy.evaluate(real, quick(real, workload=[("sex", "level")]))
+    assert len(found.columns) == 9
+    assert len(found.pairs) == 36
+    assert {m.clique for m in found.marginals} == {("sex",), ("level",), ("sex", "level")}
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tables_almost_without_rows_have_measures(rows: int) -> None:
+    real = table(rows)
+    described = understudy.evaluate(real, quick(real), holdout=real, by=["sex"]).describe()
+    assert described["distinction"] is None
+    assert described["nearest"] is None
+    assert len(described["columns"]) == 9
+
+
+def test_a_stream_is_read_once_and_an_array_of_codes_has_no_numbers() -> None:
+    real = table(200)
+    release = quick(real)
+    streamed = understudy.evaluate(real.to_reader(), release)
+    assert streamed.columns == understudy.evaluate(real, release).columns
+    coded = understudy.evaluate(schema().encode(real), release)
+    by_name = {m.name: m for m in coded.columns}
+    assert by_name["pay"].numbers is None  # a bin holds many numbers
+    assert by_name["visits"].numbers is not None  # a bin holds one
+
+
+def test_what_cannot_be_measured_is_refused_before_the_table_is_read() -> None:
+    release, unreadable = quick(table(50)), object()
+    with pytest.raises(UserError, match="never saw"):
+        understudy.evaluate(unreadable, release, target="sex")
+    with pytest.raises(UserError, match="no attribute"):
+        understudy.evaluate(unreadable, release, by=["sx"])
+    with pytest.raises(UserError, match="at most 50"):
+        understudy.evaluate(unreadable, wide_release(), holdout=unreadable, target="many")
+    with pytest.raises(UserError, match="at most 100"):
+        understudy.evaluate(unreadable, wide_release(), by="many")
+
+
+def wide_release() -> understudy.Release:
+    declared = understudy.Schema.from_domain({"many": 200, "few": 2})
+    settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
+    return understudy.synthesize(np.zeros((10, 2), int), declared, **settings)  # type: ignore[arg-type]
+
+
+def test_of_persons_the_rows_that_are_used_are_measured() -> None:
+    declared = parse_schema(
+        'person = "who"\nrows_per_person = 2\n[columns.age]\nkind = "integer"\nmin = 0\nmax = 99\nbins = 4\nother = 0\n'
+        '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "F"\n'
+    )
+    ages, rows = np.arange(40) * 2, np.arange(40) % 5 + 1
+    who = np.repeat(np.arange(40), rows)
+    data = {"who": who, "age": np.repeat(ages, rows), "sex": ["F", "M"] * (len(who) // 2)}
+    settings = {"epsilon": 5, "workload": "all-2way", "mechanism": "independent", "seed": 1, "progress": False}
+    found = understudy.evaluate(data, understudy.synthesize(data, declared, **settings), holdout=data, target="sex")  # type: ignore[arg-type]
+    used = np.minimum(rows, 2)
+    assert found.tables.real.total == found.rows == used.sum()
+    assert found.tables.real.codes.shape == (used.sum(), 2)
+    assert found.columns[0].numbers is not None
+    assert found.columns[0].numbers.mean.real == pytest.approx((ages * used).sum() / used.sum())
+    assert found.describe()["prediction"]["tested"] == used.sum()

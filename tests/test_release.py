@@ -84,9 +84,13 @@ def test_release_json_is_as_published(release: Release, folder: Path) -> None:
 def test_spend_adds_up_exactly(release: Release) -> None:
     assert sum((charge.rho for charge in release.spend), Fraction(0)) == release.spent <= release.rho
     in_rounds = sum((r.rho.fraction for r in release.rounds), Fraction(0))
-    first = sum((c.rho for c in release.spend[: len(release.schema.columns)]), Fraction(0))
+    looked = sum((entry.rho.fraction for entry in release.manifest.inside), Fraction(0))
+    before = len(release.manifest.inside)
+    first = sum((c.rho for c in release.spend[before : before + len(release.schema.columns)]), Fraction(0))
     assert release.manifest.check is not None
-    assert in_rounds + first + release.manifest.check.rho.fraction == release.spent
+    assert before
+    assert looked == sum((c.rho for c in release.spend[:before]), Fraction(0))
+    assert looked + in_rounds + first + release.manifest.check.rho.fraction == release.spent
 
 
 def test_every_marginal_of_the_workload_has_a_bound_for_table_and_model(release: Release) -> None:

@@ -3,10 +3,10 @@
 ``release = understudy.synthesize(table, "schema.toml", epsilon=1)`` reads a private table under a budget and gives a public
 stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep it. The public names:
 
-- To declare a table: ``Schema``, ``load_schema``, ``draft_schema``, ``check_schema``, ``Misfit``.
+- To declare a table: ``Schema``, ``load_schema``, ``draft_schema``, ``learn_schema``, ``check_schema``, ``Misfit``.
 - To say where it is and what to preserve of it: ``Csv``, ``Sql``, ``Workload``.
 - To plan and run: ``plan``, ``Plan``, ``synthesize``, ``Output``, ``Budget``, ``Unit``.
-- To work with what came of it: ``load``, ``Release``, ``Answer``, ``Bound``, ``Intervals``, ``write_report``.
+- To work with what came of it: ``load``, ``Release``, ``Answer``, ``Figures``, ``Bound``, ``Intervals``, ``write_report``.
 - To compare it with the table, which is not private: ``evaluate``, ``Evaluation``, ``write_evaluation``.
 - To keep account of several runs: ``Ledger``, ``Spent``.
 - When something goes wrong: ``UnderstudyError``, ``UserError``, ``SchemaError``, ``SourceError``, ``WorkloadError``,
@@ -29,10 +29,11 @@ from understudy.errors import (
     WorkloadError,
 )
 from understudy.evaluate import Evaluation, evaluate
+from understudy.learning import learn_schema
 from understudy.ledger import Ledger
 from understudy.planning import Plan, plan
 from understudy.privacy import Budget, Unit
-from understudy.release import Answer, Release, load
+from understudy.release import Answer, Figures, Release, load
 from understudy.release.making import installed_version
 from understudy.report import write_evaluation, write_report
 from understudy.request import Output
@@ -54,6 +55,7 @@ __all__ = [
     "CapacityError",
     "Csv",
     "Evaluation",
+    "Figures",
     "FormatError",
     "InternalError",
     "Intervals",
@@ -76,6 +78,7 @@ __all__ = [
     "check_schema",
     "draft_schema",
     "evaluate",
+    "learn_schema",
     "load",
     "load_schema",
     "plan",

@@ -6,6 +6,7 @@ Public: a domain and its zeros are declared by a schema, never looked up in a ta
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,7 @@ class Domain:
     attributes: tuple[str, ...]
     sizes: tuple[int, ...]
     _position: dict[str, int] = field(init=False, repr=False, compare=False)
+    _size: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the sizes and index the attributes."""
@@ -42,6 +44,7 @@ class Domain:
             twice = next(a for i, a in enumerate(self.attributes) if position[a] != i)
             raise SchemaError(f'Attribute "{twice}" appears twice; names must differ.')
         object.__setattr__(self, "_position", position)
+        object.__setattr__(self, "_size", dict(zip(self.attributes, self.sizes, strict=True)))
 
     @classmethod
     def of(cls, sizes: Mapping[str, int]) -> Domain:
@@ -88,7 +91,11 @@ class Domain:
 
     def shape(self, attributes: Iterable[str]) -> tuple[int, ...]:
         """Return the sizes of ``attributes``, in the order given."""
-        return tuple(self[a] for a in attributes)
+        names, sizes = tuple(attributes), self._size
+        try:
+            return tuple([sizes[a] for a in names])
+        except KeyError:
+            return tuple(self[a] for a in names)  # says which there is not
 
     def cells(self, attributes: Iterable[str] | None = None) -> int:
         """Return the number of cells of the marginal on ``attributes`` (of the whole domain by default); exact."""
@@ -98,6 +105,10 @@ class Domain:
         """Return the domain of ``attributes`` alone, in the order given."""
         names = tuple(attributes)
         return Domain(names, self.shape(names))
+
+
+NOTHING = Domain((), ())
+"""No attributes."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +148,25 @@ class Combinations(Sequence[Clique]):
 
     def __getitem__(self, place: int | slice) -> Clique | Sequence[Clique]:
         if isinstance(place, slice):
-            return tuple(self[i] for i in range(*place.indices(len(self))))
-        left = place + len(self) if place < 0 else place
-        for size, held in self.layers:
-            if 0 <= left < self._length((size, held)):
-                others = [a for a in self.domain if a != held]
-                return self._joined((others[i] for i in _nth(len(others), size - (held is not None), left)), held)
-            left -= self._length((size, held))
-        raise IndexError(place)
+            return tuple(self.at(range(*place.indices(len(self)))))
+        return self.at([place])[0]
+
+    def at(self, places: Iterable[int]) -> list[Clique]:
+        """Return those at ``places``."""
+        layers = [(held, size - (held is not None), self._length((size, held))) for size, held in self.layers]
+        others = {held: [a for a in self.domain if a != held] for _, held in self.layers}
+        whole, found = len(self), []
+        for place in places:
+            left = place + whole if place < 0 else place
+            for held, size, length in layers:
+                if 0 <= left < length:
+                    among = others[held]
+                    found.append(self._joined((among[i] for i in _nth(len(among), size, left)), held))
+                    break
+                left -= length
+            else:
+                raise IndexError(place)
+        return found
 
     def of_size(self, size: int) -> Combinations:
         """Return those of ``size`` attributes."""
@@ -183,13 +205,14 @@ class Combinations(Sequence[Clique]):
 def _nth(n: int, size: int, place: int) -> list[int]:
     """Return the combination of ``size`` numbers below ``n`` that comes at ``place``, in lexicographic order."""
     found: list[int] = []
-    i = 0
+    begin = 0
     for left in range(size, 0, -1):
-        while place >= (behind := comb(n - i - 1, left - 1)):
-            place -= behind
-            i += 1
-        found.append(i)
-        i += 1
+        among = n - begin
+        # Those that begin with one of the first i of ``among`` are C(among, left) - C(among - i, left).
+        skipped = bisect_right(range(among - left + 1), place, key=lambda i: comb(among, left) - comb(among - i, left)) - 1
+        place -= comb(among, left) - comb(among - skipped, left)
+        found.append(begin + skipped)
+        begin += skipped + 1
     return found
 
 

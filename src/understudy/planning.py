@@ -130,7 +130,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
     assert isinstance(config, AimConfig)  # plans are for AIM
     most_rounds = config.rounds_for(len(schema.domain))
-    sigma = sigma_for(first_budget((1 - config.kept) * budget.rho, most_rounds, config.share).measure, asked.unit)
+    left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
+    sigma = sigma_for(first_budget(left, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
     tree = typical_tree(schema.domain, rows, single, config.max_size)
     base = PROCESS + (0 if schema.person is None else memory_for(rows))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.domain import NOTHING
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
@@ -36,7 +37,7 @@ from understudy.request import (
     place_of,
     schema_of,
 )
-from understudy.schema import Schema, require_reviewed
+from understudy.schema import Schema, require_learnt_privately, require_reviewed
 from understudy.source import unopened
 
 
@@ -92,7 +93,7 @@ def synthesize(
     """
     with spending() as run:
         asked = Request.of(
-            _reviewed(schema),
+            _reviewed(schema, seed),
             budget_of(epsilon, delta, rho),
             workload,
             mechanism,
@@ -107,10 +108,12 @@ def synthesize(
         return _run(run, data, asked, place, target, resume=resume, progress=progress)
 
 
-def _reviewed(schema: Schema | str | Path) -> Schema:
-    """Return the schema, unless it is a draft."""
+def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:
+    """Return the schema, unless it is a draft; or was learnt without privacy, where the run should be private."""
     found = schema_of(schema)
     require_reviewed(found)
+    if seed is None:
+        require_learnt_privately(found)
     return found
 
 
@@ -139,7 +142,8 @@ def _opened(run: Spending, data: Any, asked: Request, place: Place, *, resume: b
     log = run.begin(place, asked.budget, asked.facts, private=asked.private, resume=resume)
     noise = SecureNoise() if seed is None else ResearchNoise(seed)
     expected = asked.mechanism.expects(asked.workload)
-    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log)
+    fine = source.fine if asked.mechanism.config.inside else NOTHING
+    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log, fine=fine)
     run.filter = door.filter
     return door
 

@@ -38,6 +38,7 @@ PROMISES: dict[int, str] = {
     33: "A run is resumed only with the table that it began with.",
     34: "A released file carries nothing but what was released.",
     35: "A run that does not fit in memory is refused before it spends.",
+    36: "Learning kinds, bounds, bins and texts costs what it says, and tells no text that too few share.",
     37: "A bound on an error holds with the probability that it states, whatever the run chose to measure.",
 }
 

@@ -66,7 +66,7 @@ TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "wrong header": (GOOD.replace("age", "agee", 1).encode(), ("[columns.agee]", 'Did you mean "agee"?', HEADER)),
     "header twice": (GOOD.replace("name", "age", 1).encode(), (HEADER, "no such column", HEADER)),
     "empty": (b"", (EMPTY, EMPTY, EMPTY)),
-    "header alone": (b"name,age,day\n", ("has no rows", "Every value fits.", RELEASED)),
+    "header alone": (b"name,age,day\n", ("has no rows", "it has no rows", RELEASED)),
     "line breaks": (GOOD.replace("Ann", '"An\nn"').encode(), ("to_parquet", "a record is one line here", RELEASED)),
     "spreadsheet": (b"PK\x03\x04\x14\x00\x06" + bytes(range(256)), (SPREADSHEET, SPREADSHEET, SPREADSHEET)),
     "cut short": (gzip.compress(GOOD.encode())[:60], ("Is it a whole file?",) * 3),

@@ -167,6 +167,18 @@ def test_evaluate(home: Path, tmp_path: Path) -> None:
     assert "not private" in (tmp_path / "e.html").read_text(encoding="utf-8").lower()
 
 
+def test_evaluate_with_rows_held_out(home: Path) -> None:
+    table, release = home / "visits.csv", home / "release"
+    full = run("evaluate", table, release, "--holdout", table, "--target", "sex", "--by", "sex", "--json")
+    assert full.exit_code == 0, full.stderr
+    answer = json.loads(full.stdout)
+    assert answer["prediction"]["target"] == "sex"
+    assert [g["by"] for g in answer["groups"]] == ["sex"]
+    assert answer["membership"]["rows"] > 0
+    assert "--holdout" in run("evaluate", table, release, "--target", "sex").stderr
+    assert 'no attribute "sx"' in run("evaluate", table, release, "--by", "sx").stderr
+
+
 def test_plan(home: Path) -> None:
     base = ["plan", "-s", home / "visits.toml", "--rows", 5000, "--epsilon", 1, "-w", "all-1way"]
     result = run(*base)

@@ -129,3 +129,24 @@ def test_a_review_without_a_terminal_says_so(drafted: Path) -> None:
     assert "needs a terminal" in ended.stderr
     assert "/dev/tty" not in ended.stderr
     assert drafted.read_text() == before
+
+
+def test_what_is_like_it_is_accepted_together(tmp_path: Path) -> None:
+    lines = "".join(f"{'xyz'[i % 3]},{'pqrs'[i % 4]},{i % 90}\n" for i in range(400))
+    (tmp_path / "a.csv").write_text("town,ward,wage\n" + lines)
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
+    assert [mark.column for mark in marks_of((tmp_path / "a.toml").read_text())] == ["town", "ward", "wage"]
+    result = review(tmp_path / "a.toml", "tq")
+    assert "Accepted for town and for ward." in result.output
+    assert [mark.column for mark in marks_of((tmp_path / "a.toml").read_text())] == ["wage"]
+    assert "[t]his" not in review(tmp_path / "a.toml", "q").output  # nothing else is like it
+
+
+def test_a_column_is_declared_to_be_the_person(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("patient_id,town\n" + "".join(f"n{i % 600},{'xyz'[i % 3]}\n" for i in range(3000)))
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
+    result = review(tmp_path / "a.toml", "p3\nay")
+    assert result.exit_code == 0, result.output
+    schema = load_schema(tmp_path / "a.toml")
+    assert schema.person is not None
+    assert (schema.person.column, schema.person.rows, schema.draft) == ("patient_id", 3, False)

@@ -112,3 +112,26 @@ def test_mistakes_are_messages(folder: Path) -> None:
 
 def test_json_schema_is_printed() -> None:
     assert json.loads(run("schema", "json-schema").stdout)["title"] == "Understudy schema"
+
+
+def test_a_draft_with_a_budget_is_learnt_and_needs_no_review(folder: Path) -> None:
+    result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex,age", "-o", folder / "learnt.toml")
+    assert result.exit_code == 0, result.output
+    assert "2 columns, learnt under epsilon = 2, delta = 1e-09. It needs no review." in result.output
+    learnt = load_schema(folder / "learnt.toml")
+    assert [column.name for column in learnt.columns] == ["sex", "age"]
+    assert not learnt.draft
+    assert "Female" in learnt["sex"].labels
+    refused = run("schema", "draft", folder / "people.csv", "--delta", "1e-6")
+    assert "--delta goes with --epsilon" in refused.output
+
+
+def test_show_names_derived_columns_and_orders(tmp_path: Path) -> None:
+    column = '[columns.{}]\nkind = "integer"\nmin = 0\nmax = 9\nother = 0\n'
+    more = '[columns.c]\nkind = "derived"\nexpression = "a + b"\n[[zeros]]\nalways = "a <= b"\n'
+    (tmp_path / "s.toml").write_text(column.format("a") + column.format("b") + more)
+    shown = run("schema", "show", tmp_path / "s.toml").output
+    assert 'Derived: "c": a + b' in shown
+    assert "Always: a <= b, inside bins too" in shown
+    told = json.loads(run("schema", "show", tmp_path / "s.toml", "--json").output)
+    assert (told["derived"], told["orders"]) == ([{"name": "c", "type": "int64", "rule": "a + b"}], ["a <= b"])

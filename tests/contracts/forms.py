@@ -24,6 +24,7 @@ from understudy.schema import Schema
 from understudy.source import Codes, Source, Sql, Tally, open_source
 from understudy.source.duck import identifier
 
+from . import spark
 from .people import TYPES, Row, arrow, codes, schema
 
 Form = Callable[[Sequence[Row], Path], Any]
@@ -194,6 +195,10 @@ class PartitionedSource:
 def partitions(rows: Sequence[Row], folder: Path) -> PartitionedSource:
     table, step = arrow(rows), len(rows) // 3 + 1
     return PartitionedSource([table.slice(i * step, step) for i in range(4)], schema())
+
+
+if not spark.absent():
+    form(spark.spark_frame)
 
 
 def as_csv(rows: Sequence[Row], names: Sequence[str] = TYPES.names, **dialect: Any) -> str:

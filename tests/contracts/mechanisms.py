@@ -18,7 +18,7 @@ from understudy.domain import Clique, Domain
 from understudy.mechanism import Event, Mechanism, registry
 from understudy.model import fit
 from understudy.privacy import Budget, Door, Unit
-from understudy.source import Source, open_source
+from understudy.source import Source, open_source, unopened
 from understudy.workload import Workload
 
 from .people import Row, arrow, schema
@@ -67,13 +67,14 @@ class Seen:
 
 def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> Seen:
     """Run a mechanism behind a door on which ``tape`` is the noise; an error is part of what is seen."""
+    fine = unopened(data, schema()).fine
     source = Watched(open_source(data, schema()))
     workload = Workload.all_kway(source.domain, 2)
     events: list[Event] = []
     error, model = "", b""
     with monkeypatch.context() as patch:
         tape.install(patch)
-        door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload))
+        door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload), fine=fine)
         try:
             outcome = how.run(door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR)
         except AssertionError:

@@ -15,11 +15,12 @@ from understudy.errors import SourceError
 from understudy.schema import Schema, parse_schema
 
 from .forms import FORMS, opened
-from .people import ANNA, CLIQUES, KEN, SCHEMA_TEXT, Row, random_people
+from .people import ANNA, CLIQUES, KEN, SCHEMA_TEXT, Row, random_people, schema
 
 ROWS = 5
 LIMITED = [name for name in FORMS if name not in ("code_array", "partitions")]
 """Codes have no column for a person; a source that counts elsewhere limits for itself."""
+INSIDE = [(name,) for name in schema().fine]
 PLACES = ("front", "end", "among the others")
 
 
@@ -55,7 +56,7 @@ def counts(form: str, rows: Sequence[Row], folder: Path, declared: Schema) -> li
     """Count in several passes."""
     folder.mkdir()
     source = opened(FORMS[form](rows, folder), declared)
-    return [*source.count(CLIQUES[:2]), *source.count(CLIQUES[2:])]
+    return [*source.count(CLIQUES[:2]), *source.count(CLIQUES[2:]), *source.count(INSIDE)]
 
 
 def moves(form: str, mine: Sequence[Row], place: str, folder: Path, rows: int = ROWS) -> list[NDArray[np.int64]]:
@@ -99,13 +100,13 @@ def many() -> list[Row]:
 @cache
 def of_many() -> list[NDArray[np.int64]]:
     rows = many()[::-1]
-    return opened({name: [row[name] for row in rows] for name in rows[0]}, limited()).count(CLIQUES)
+    return opened({name: [row[name] for row in rows] for name in rows[0]}, limited()).count([*CLIQUES, *INSIDE])
 
 
 @pytest.mark.promise(16)
 @pytest.mark.parametrize("form", LIMITED)
 def test_every_form_and_order_uses_the_same_rows(form: str, tmp_path: Path) -> None:
-    counted = opened(FORMS[form](many(), tmp_path), limited()).count(CLIQUES)
+    counted = opened(FORMS[form](many(), tmp_path), limited()).count([*CLIQUES, *INSIDE])
     for count, other in zip(counted, of_many(), strict=True):
         np.testing.assert_array_equal(count, other)
     assert counted[0] == sum(row["patient"] is None for row in many()) + ROWS * 4_999

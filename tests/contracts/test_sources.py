@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError, WorkloadError
+from understudy.schema.column import fine_name
 
 from .forms import FORMS, opened
-from .people import CLIQUES, TABLES, Row, brute_force, schema
+from .people import CLIQUES, HEIGHT, TABLES, Row, brute_force, schema
 
 
 @cache
@@ -36,6 +39,39 @@ def test_counts_are_those_of_a_walk_over_the_rows(form: str, table: str, tmp_pat
         assert count.dtype == np.int64
         assert count.shape == source.domain.shape(clique)
         np.testing.assert_array_equal(count, truth)
+
+
+WITH_VALUES = [name for name in FORMS if name not in ("code_array", "partitions")]
+"""Codes have no values inside their bins; a source that counts elsewhere need not count them."""
+
+
+def in_order(row: Row, name: str) -> float:
+    """Return where a row stands in a column: clamped to the bounds, a missing value last."""
+    value = row[name]
+    if name == "joined":
+        return 1e9 if value is None else float(min(max(value, date(2020, 1, 1)), date(2023, 12, 31)).toordinal())
+    return 1e9 if value is None or isnan(value) else min(max(value, 0.0), 8.0)
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("table", ["outside the schema", "random"])
+@pytest.mark.parametrize("form", WITH_VALUES)
+def test_values_inside_bins_are_counted_as_in_a_walk_over_the_rows(form: str, table: str, tmp_path: Path) -> None:
+    """Each row is in one fine bin, the rows of a bin are those of its fine bins, and these are in the order of values."""
+    declared, rows = schema(), rows_of(table)
+    source = opened(FORMS[form](rows, tmp_path), declared)
+    assert [*declared.fine] == [fine_name(HEIGHT), fine_name("joined")]
+    for name in (HEIGHT, "joined"):
+        column, clique = declared[name], (fine_name(name),)
+        fine, coarse = source.count([clique, (name,)])
+        assert fine.shape == declared.fine.shape(clique)
+        assert fine.dtype == np.int64
+        np.testing.assert_array_equal(np.bincount(column.coarse, fine, column.size), coarse)
+        ordered = sorted(in_order(row, name) for row in rows)
+        ends = np.cumsum(fine[fine > 0])[:-1]
+        assert all(ordered[end - 1] < ordered[end] for end in ends)  # equal values share a fine bin
+        assert fine.sum() == len(rows)
+        assert len(ends) > (3 if table == "random" else 0)
 
 
 @pytest.mark.parametrize("form", FORMS)

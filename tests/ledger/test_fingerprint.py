@@ -79,11 +79,17 @@ def paired_otherwise(data: pa.Table) -> pa.Table:
     return data.set_column(0, "age", pa.concat_arrays([data["age"].combine_chunks()[::-1]]))
 
 
+def moved_inside(ages: pa.ChunkedArray) -> pa.Array:
+    """Every age at the start of its bin of ten years."""
+    return pa.array([age // 10 * 10 for age in ages.to_pylist()], ages.type)
+
+
 OTHER: dict[str, Callable[[pa.Table], pa.Table]] = {
     "a record less": lambda data: data.slice(1),
     "a record more": lambda data: pa.concat_tables([data, data.slice(0, 1)]),
     "one replaced": lambda data: pa.concat_tables([data.slice(1), data.slice(ROWS - 1)]),
     "paired otherwise": paired_otherwise,
+    "other values in the same bins": lambda data: data.set_column(0, "age", moved_inside(data["age"])),
 }
 
 

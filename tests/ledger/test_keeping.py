@@ -13,7 +13,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, in_words, spending
 from understudy.privacy import Filter
 
-from .small import BUDGET, FACTS, Stop, fresh
+from .small import BUDGET, FACTS, Stop, fresh, play, stopping_after
 
 PART = Fraction(1, 4)
 
@@ -27,10 +27,10 @@ def paid(ledger: Ledger, then: Callable[[], None]) -> None:
         then()
 
 
-def resumed_and_stopped(ledger: Ledger) -> None:
+def resumed_and_stopped(place: Place) -> None:
     """Go on with a run, and stop before it asks anything."""
     with spending() as run:
-        run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=True)
+        run.begin(place, BUDGET, FACTS, private=True, resume=True)
         run.filter = Filter(BUDGET.rho)
         raise Stop
 
@@ -114,6 +114,38 @@ def test_what_stays_spent_stays_spent_when_the_run_is_resumed_and_stops_again(tm
     ledger = fresh(tmp_path)
     assert ended(ledger, Stop()) == Spent(PART, BUDGET.rho, PART, resumable=True)
     with pytest.raises(Stop) as caught:
-        resumed_and_stopped(ledger)
+        resumed_and_stopped(Place(ledger, "people"))
     assert caught.value.spent == Spent(PART, BUDGET.rho, PART, resumable=True)  # type: ignore[attr-defined]
     assert ledger.state().dataset("people").spent == PART
+
+
+def stopped(own: Place, facts: dict[str, object], *, private: bool = True) -> None:
+    """A run in its own ledger that pays for one answer, and stops."""
+
+    def run_it() -> None:
+        with spending() as run:
+            log = run.begin(own, BUDGET, facts, private=private, resume=False)
+            assert log is not None
+            play(log, stopping_after(1))
+
+    with pytest.raises(Stop):
+        run_it()
+
+
+def test_a_stopped_run_is_not_begun_anew_without_a_word(tmp_path: Path) -> None:
+    """Its answers are there, and paid for: to ask for them again would spend twice."""
+    own = Place(Ledger(tmp_path / "out.ledger"), own=True)
+    stopped(own, FACTS)
+    with pytest.raises(LedgerError, match=r"--resume .*Nothing more was spent"), spending() as run:
+        run.begin(own, BUDGET, FACTS, private=True, resume=False)
+    assert own.ledger is not None
+    assert len(own.ledger.state().runs) == 1
+    stopped(own, {**FACTS, "rounds": 7})  # another run is
+    with pytest.raises(Stop):
+        resumed_and_stopped(own)
+
+
+def test_a_stopped_run_that_is_not_private_may_begin_anew(tmp_path: Path) -> None:
+    own = Place(Ledger(tmp_path / "out.ledger"), own=True)
+    for _ in range(2):
+        stopped(own, FACTS, private=False)

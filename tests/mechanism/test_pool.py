@@ -75,6 +75,20 @@ def test_of_many_pairs_those_of_columns_that_hardly_vary_are_left_out() -> None:
     }
 
 
+def test_of_very_many_pairs_those_of_the_model_and_others_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LISTED", 100)
+    monkeypatch.setattr(pool, "PAIRS", 90)
+    known = Pool(Workload.all_kway(WIDE, 2), AimConfig())
+    measured = [("x00", "x01", "x02"), ("x05", "x20")]
+    edges = {("x00", "x01"), ("x00", "x02"), ("x01", "x02"), ("x05", "x20")}
+    rounds = [known.worthwhile(far(WIDE), 1.0, measured, turn) for turn in range(10)]
+    for found in rounds[:5]:  # of 90 // 30 attributes each; the tenth begins again
+        assert len(found) == len(set(found))
+        assert {(a,) for a in WIDE} | edges <= set(found)
+        assert 84 <= sum(len(r) == 2 for r in found) <= 88
+    assert {r for found in rounds for r in found if len(r) == 2} == set(combinations(WIDE, 2))
+
+
 def test_of_too_many_cells_the_smallest_marginals_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = Domain.of({"a": 2, "b": 10, "c": 50})
     monkeypatch.setattr(pool, "MOST_CELLS", 200)

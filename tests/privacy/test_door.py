@@ -304,7 +304,20 @@ def test_nothing_public_shows_a_count() -> None:
     ]
     assert not any(str(canary) in text for text in texts)
     names = {name for name in dir(opened_door) if not name.startswith("_")}
-    assert names == {"domain", "unit", "private", "filter", "journal", "timed", "ask", "measure", "select", "distances"}
+    assert names == {
+        "domain",
+        "fine",
+        "unit",
+        "private",
+        "filter",
+        "journal",
+        "timed",
+        "ask",
+        "measure",
+        "select",
+        "distances",
+        "shared",
+    }
     assert not hasattr(opened_door, "__dict__")
 
 

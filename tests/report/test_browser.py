@@ -175,6 +175,20 @@ def test_every_text_stands_out(browser: Any, pages: dict[str, Path], name: str, 
         assert found["seen"] == []
 
 
+def test_a_column_is_found_by_a_part_of_its_name(browser: Any, pages: dict[str, Path]) -> None:
+    with Opened(browser, pages["wide"], 390) as opened:
+        page = opened.page
+        page.fill("#find", "NAME_1")
+        assert page.locator("#columns article:visible").count() == 10
+        assert page.locator("#found").text_content() == "10 of 40"
+        page.fill("#find", "nowhere")
+        assert page.locator("#columns article:visible").count() == 0
+        assert page.locator("#columns .group:visible").count() == 0
+        page.fill("#find", "")
+        assert page.locator("#columns article:visible").count() == 40
+        assert opened.said == []
+
+
 def test_the_check_of_contrast_can_fail(browser: Any, pages: dict[str, Path]) -> None:
     with Opened(browser, pages["people"], 1280) as opened:
         opened.page.evaluate("document.querySelector('.lead').style.color = '#999'")

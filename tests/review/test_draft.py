@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
+from understudy import synthesize
 from understudy.errors import SourceError
 from understudy.review import Misfit, check_schema, draft_schema
 from understudy.review.marks import marks_of
@@ -159,7 +160,7 @@ never = 'age < 10 and sex = "m"'
     }
     assert check_schema(data.to_reader(max_chunksize=2), schema) == check_schema(data, schema)
     assert all(isinstance(m, Misfit) and m.total == 6 for m in check_schema(data, schema))
-    assert check_schema(data.slice(0, 0), schema) == []
+    assert [m.problem for m in check_schema(data.slice(0, 0), schema)] == ["it has no rows"]
 
 
 def test_lines_of_a_csv_that_are_short_or_long_do_not_stop_a_check(tmp_path: Path) -> None:
@@ -222,3 +223,24 @@ def test_several_words_for_missing_among_texts_are_nulls_and_one_alone_is_a_valu
     (mark,) = [mark for mark in marks_of(text) if mark.column == "town"]
     assert '"NA", "-" seem to mean "missing"' in mark.message
     assert check_schema(path, parse_schema(text)) == []
+
+
+def test_a_draft_tells_of_uneven_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b,c\n" + "1,2,3\n" * 300 + "1,2\n" * 4 + "1,2,3,4\n" * 3)
+    text = draft_schema(tmp_path / "a.csv")
+    assert "# 4 of its lines: a line with too few fields; the rest of the record is missing." in text
+    assert "# 3 of its lines: a line with too many fields; what is too much is ignored." in text
+
+
+def test_a_table_without_rows_does_not_fit_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n")
+    schema = parse_schema("[columns.a]\nkind = 'boolean'\nother = true")
+    [misfit] = check_schema(tmp_path / "a.csv", schema)
+    assert (misfit.problem, misfit.total) == ("it has no rows", 0)
+
+
+def test_all_missing_columns_are_named() -> None:
+    schema = parse_schema("".join(f"[columns.{name}]\nkind = 'boolean'\nother = true\n" for name in ("age", "sex", "town")))
+    with pytest.raises(SourceError) as caught:
+        synthesize({"town": [True], "ages": [True]}, schema, epsilon=1)
+    assert 'has 2 columns less than the schema declares:\n  "age". Did you mean "ages"?\n  "sex".' in str(caught.value)

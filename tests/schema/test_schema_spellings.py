@@ -220,7 +220,7 @@ def test_a_csv_file_spells_what_the_schema_declares(tmp_path: Any) -> None:
         schema=schema.arrow_schema,
     )
     sink = io.BytesIO()
-    write_csv(table, sink, schema)
+    write_csv(iter([table]), sink, schema)
     assert sink.getvalue().decode() == 'n,paid,word,plain,on\n3,15400.0,"b, c","",2020-02-03\nN,NA,?,,.\n'
     write_table(table, tmp_path / "t.csv", schema)
     assert read_table(tmp_path / "t.csv", schema).equals(table)

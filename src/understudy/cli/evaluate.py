@@ -15,6 +15,7 @@ from understudy.evaluate import NOT_PRIVATE, Evaluation
 from understudy.evaluate import evaluate as compare
 from understudy.manifest.promise import confidence
 from understudy.release import load
+from understudy.report.evaluation_words import summary
 
 ABOVE = 1
 
@@ -24,7 +25,8 @@ ABOVE = 1
 Examples:
   understudy evaluate visits.csv release
   understudy evaluate visits.parquet release --max-error 0.1 --json
-  understudy evaluate visits.csv release --report internal.html
+  understudy evaluate visits.csv release --report internal.html --by region
+  understudy evaluate visits.csv release --holdout kept-back.csv --target readmitted
   understudy evaluate --sql "SELECT * FROM visits" --database hospital.duckdb release
 
 \b
@@ -33,6 +35,11 @@ Exit status: 0 done; 1 the workload error is above --max-error; 2 wrong usage or
 @click.argument("paths", metavar="[DATA] DIR", nargs=-1, required=True)
 @click.option("--max-error", type=click.FloatRange(min=0), help="Exit with status 1 when the workload error is above this.")
 @click.option("--report", "page", type=FILE, help="Write an internal page (not private) with everything side by side.")
+@click.option(
+    "--by", metavar="COLUMN", multiple=True, help="Compare within the groups of this column, too; may be repeated."
+)
+@click.option("--holdout", metavar="FILE", help="Real rows that the release never saw: for --target, and for attacks.")
+@click.option("--target", metavar="COLUMN", help="Train on synthetic, test on --holdout: predict this column.")
 @query
 @as_json
 @click.pass_context
@@ -43,6 +50,9 @@ def evaluate(
     paths: tuple[str, ...],
     max_error: float | None,
     page: Path | None,
+    by: tuple[str, ...],
+    holdout: str | None,
+    target: str | None,
     json_: bool,
     **data: Any,
 ) -> None:
@@ -51,7 +61,9 @@ def evaluate(
     *given, folder = paths
     if len(given) > 1:
         raise click.UsageError("Give DATA (unless there is --sql), then DIR, and nothing else.")
-    found = compare(table_of({"data": given[0] if given else None, **data}), load(Path(folder)))
+    held = None if holdout is None else table_of({**data, "data": holdout, "sql": None, "database": None})
+    table = table_of({"data": given[0] if given else None, **data})
+    found = compare(table, load(Path(folder)), holdout=held, target=target, by=by)
     if page is not None:
         from understudy.report import write_evaluation
 
@@ -75,6 +87,8 @@ def _show(found: Evaluation) -> None:
         said = f"as good as {share:.1%} of the real rows" if share <= 1 else "better than a fresh sample of the same size"
         click.echo(f"Subsampling fraction {share:.3f}: {said}")
     click.echo(f"Within their bound   {found.within} of {found.bounded} marginals (expected: {_expected(found)})")
+    for name, said in summary(found):
+        click.echo(f"{name:<20} {said}")
     Console().print(_table(found))
 
 

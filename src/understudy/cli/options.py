@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from understudy.source import Csv, Sql
+from understudy.source import Csv, Sql, spark_frame
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -78,10 +78,23 @@ def dialect(function: F) -> F:
     return function
 
 
-def table_of(options: dict[str, Any]) -> str | Csv | Sql:
-    """Take the options of ``table`` out of ``options``, and return what to open: a file, or a query."""
+def spark(function: F) -> F:
+    """Add the options of tables that Spark counts; ``table_of`` reads them."""
+    function = click.option(
+        "--engine", type=click.Choice(["spark"]), help="What counts the Parquet files of DATA, instead of this process."
+    )(function)
+    return click.option("--spark", metavar="NAME", help="A table of Spark's catalog, instead of DATA.")(function)
+
+
+def table_of(options: dict[str, Any]) -> Any:
+    """Take the options of ``table`` out of ``options``, and return what to open: a file, a query, or a frame of Spark."""
     data, sql, database = (options.pop(name, None) for name in ("data", "sql", "database"))
+    named, engine = (options.pop(name, None) for name in ("spark", "engine"))
     separator, quote, encoding, header = (options.pop(name) for name in ("separator", "quote", "encoding", "header"))
+    if named is not None or engine is not None:
+        if sql is not None or (named is None) == (data is None):
+            raise click.UsageError("Give either --spark NAME, or DATA (Parquet files) and --engine spark, and no --sql.")
+        return spark_frame(named, data)
     if (data is None) == (sql is None):
         raise click.UsageError("Give either DATA (a CSV or Parquet file) or --sql.")
     if database is not None and sql is None:

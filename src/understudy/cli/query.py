@@ -14,7 +14,7 @@ from understudy.cli.options import FOLDER, as_json, print_json, warn
 from understudy.errors import UserError
 from understudy.manifest import NOT_PRIVATE
 from understudy.manifest.promise import confidence, counted_words
-from understudy.release import Answer, Release, load
+from understudy.release import Answer, Figures, Release, load
 from understudy.uncertainty import Intervals
 
 
@@ -24,6 +24,8 @@ Examples:
   understudy query release age
   understudy query release age sex --all
   understudy query release region outcome --json
+  understudy query release "mean(age) by region"
+  understudy query release "quantile(age, 0.9) by sex" --least 100
 
 \b
 Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
@@ -31,14 +33,21 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("columns", nargs=-1, required=True)
 @click.option("--all", "all_", is_flag=True, help="All cells, not only the 40 largest.")
+@click.option("--least", type=click.FloatRange(min=0), default=0, help="Leave out groups of fewer rows, of a figure.")
 @as_json
-def query(folder: Path, columns: tuple[str, ...], all_: bool, json_: bool) -> None:
+def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json_: bool) -> None:
     """Show how many rows have which values of COLUMNS, by the model of the release in DIR, and how far off that may be.
+
+    Or a figure by groups: mean(age) by region. There are mean, total, median, quantile(age, 0.9), count and share; share(sex
+    = F) is that of a value. Figures come without a bound.
 
     Intervals are for the private table's own counts, each by itself; they exist where a noisy marginal contains the columns.
     Where persons are protected, counts are of the rows that were used.
     """
     release = load(folder)
+    if len(columns) == 1 and columns[0] not in release.domain and "(" in columns[0]:
+        _show_figures(release.answer(columns[0], least=least), release, json_)
+        return
     answer, intervals = release.marginal(*columns), intervals_of(release, columns)
     if json_:
         print_json(_described(answer, intervals))
@@ -49,6 +58,28 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, json_: bool) -> No
     click.echo(answer.promise())
     if counted := counted_words(release.manifest.privacy):
         click.echo(counted)
+
+
+def _show_figures(found: Figures, release: Release, json_: bool) -> None:
+    if json_:
+        labels = [dict(zip(found.by, group, strict=True)) for group in found.groups]
+        values = [value if isinstance(value, float) or value is None else str(value) for value in found.values.to_pylist()]
+        cells = zip(labels, values, found.rows.tolist(), strict=True)
+        listed = [{"group": group, "value": value, "rows": rows} for group, value, rows in cells]
+        notice = "" if found.private else NOT_PRIVATE
+        print_json({"private": found.private, "notice": notice, "query": found.query, "bound": None, "figures": listed})
+        return
+    if not release.private:
+        warn(release.notice)
+    table = Table()
+    for name in found.by:
+        table.add_column(escape(name), overflow="fold")
+    table.add_column(escape(found.query), justify="right", overflow="fold")
+    table.add_column("rows", justify="right")
+    for line in found.lines():
+        table.add_row(*map(escape, line))
+    Console().print(table)
+    click.echo(found.promise())
 
 
 def intervals_of(release: Release, columns: tuple[str, ...]) -> Intervals | None:

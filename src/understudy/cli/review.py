@@ -11,10 +11,29 @@ from pathlib import Path
 import click
 
 from understudy.errors import UserError
-from understudy.review.marks import Mark, accept, change, finish, leave_out, marks_of, remove_setting, shown
+from understudy.review.marks import (
+    Mark,
+    accept,
+    accept_like,
+    change,
+    declare_person,
+    finish,
+    leave_out,
+    marks_of,
+    remove_setting,
+    shown,
+)
 from understudy.schema import parse_schema
 
-KEYS = {"a": "accept", "e": "edit", "l": "leave out", "s": "skip", "q": "quit"}
+KEYS = {
+    "a": "accept",
+    "t": "this and all like it",
+    "e": "edit",
+    "l": "leave out",
+    "p": "person",
+    "s": "skip",
+    "q": "quit",
+}
 
 
 def review(path: Path) -> None:
@@ -28,7 +47,7 @@ def review(path: Path) -> None:
         click.echo(f"\n{len(marks) - skipped} left. {_about(mark)}{mark.message}")
         if block := shown(text, mark):
             click.echo(f"\n{_indented(block)}\n")
-        key = _key(mark)
+        key = _key(mark, marks)
         if key == "q":
             break
         decided = _DO[key](text, mark)
@@ -58,9 +77,14 @@ def _indented(block: str) -> str:
     return "\n".join(f"    {line}" for line in block.splitlines())
 
 
-def _key(mark: Mark) -> str:
-    """Wait for one of the keys."""
-    known = {key: word for key, word in KEYS.items() if key != "l" or (mark.column is not None and not mark.left_out)}
+def _key(mark: Mark, marks: list[Mark]) -> str:
+    """Wait for one of the keys that make sense here."""
+    sense = {
+        "t": any(mark.like(other) for other in marks),
+        "l": mark.column is not None and not mark.left_out,
+        "p": mark.about_person,
+    }
+    known = {key: word for key, word in KEYS.items() if sense.get(key, True)}
     words = ", ".join(f"[{key}]{word[1:]}" for key, word in known.items())
     click.echo(f"{words}? ", nl=False)
     while (key := _pressed()) not in known:
@@ -109,10 +133,23 @@ def _edit_missing(text: str, mark: Mark) -> str:
         return text
 
 
+def _accept_like(text: str, mark: Mark) -> str:
+    names = [str(other.column) for other in marks_of(text) if mark.like(other)]
+    click.echo(f"Accepted for {mark.column} and for {', '.join(names)}.")
+    return accept_like(text, mark)
+
+
+def _declare_person(text: str, mark: Mark) -> str:
+    rows = click.prompt("How many rows of each person are used at most", type=click.IntRange(min=1), default=5)
+    return declare_person(text, mark, rows)
+
+
 _DO: dict[str, Callable[[str, Mark], str | None]] = {
     "a": accept,
+    "t": _accept_like,
     "e": _edit,
     "l": leave_out,
+    "p": _declare_person,
     "s": lambda text, mark: None,
 }
 

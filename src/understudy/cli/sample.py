@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import numpy as np
 import pyarrow as pa
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from understudy.cli.options import FILE, FOLDER, as_json, given_values, print_json, warn
+from understudy.cli.options import FOLDER, as_json, given_values, print_json, warn
 from understudy.errors import UserError
 from understudy.release import Release, load
 from understudy.release.marks import marked_path
-from understudy.release.tables import write_csv, write_table
+from understudy.release.parts import draw
+from understudy.release.tables import write_csv, write_tables
 
 
 @click.command(
@@ -21,8 +26,11 @@ from understudy.release.tables import write_csv, write_table
 Examples:
   understudy sample release --rows 1000 > more.csv
   understudy sample release --rows 500 --given sex=F --given region=North -o women.parquet
+  understudy sample release --rows 1_000_000_000 --out more/
 
 \b
+A folder gets Parquet files, within a memory that does not grow with the rows. The same command again goes on with what was
+stopped. With --seed the rows are the same, whatever the number of workers.
 Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 )
 @click.argument("folder", metavar="DIR", type=FOLDER)
@@ -33,33 +41,69 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
     metavar="COLUMN=VALUE",
     help="Only rows with this value, or null; may be repeated.",
 )
-@click.option("-o", "--output", type=FILE, help="A .csv or .parquet file.  [default: CSV to standard output]")
+@click.option(
+    "-o",
+    "--out",
+    "--output",
+    "output",
+    metavar="FILE|DIR",
+    help="A .csv or .parquet file, or a folder for Parquet files.  [default: CSV to standard output]",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes that draw rows for a folder."
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json
-def sample(*, folder: Path, rows: int, given: tuple[str, ...], output: Path | None, seed: int | None, json_: bool) -> None:
+def sample(
+    *, folder: Path, rows: int, given: tuple[str, ...], output: str | None, workers: int, seed: int | None, json_: bool
+) -> None:
     """Draw ROWS new rows from the model of the release in DIR. Costs no privacy."""
     release = load(folder)
     if not release.private:
         warn(release.notice)
-    table = release.sample(rows, given_values(given), rng=None if seed is None else np.random.default_rng(seed))
+    if output is not None and is_folder(output):
+        with _progress(rows) as told:
+            release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, progress=told)
+        click.echo(f"{_counted(rows)} in {output}.", err=True)
+        return
+    tables = draw(release, rows, given_values(given), seed)
     if output is not None:
-        written = write(table, output, release)
-        click.echo(f"{rows:,} rows are in {written}.", err=True)
+        written = write(tables, Path(output), release)
+        click.echo(f"{_counted(rows)} in {written}.", err=True)
     elif json_:
-        texts = [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
+        texts = [{name: _plain(value) for name, value in row.items()} for table in tables for row in table.to_pylist()]
         print_json({"private": release.private, "notice": release.notice, "rows": texts})
     else:
-        write_csv(table, sys.stdout.buffer, release.schema)
+        write_csv(tables, sys.stdout.buffer, release.schema)
 
 
-def write(table: pa.Table, path: Path, release: Release) -> Path:
-    """Write a table by the ending of the file's name; return the path, which says so where the table is not private."""
+def is_folder(output: str) -> bool:
+    """Say whether a folder is named: one that is there, or a name that has no ending or ends in a slash."""
+    return Path(output).is_dir() or output.endswith(("/", os.sep)) or not Path(output).suffix
+
+
+@contextmanager
+def _progress(rows: int) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many rows there are; elsewhere, nothing."""
+    console = Console(stderr=True)
+    columns = (BarColumn(bar_width=24), TextColumn("{task.completed:,.0f} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=rows)
+        yield lambda there: bar.update(task, completed=there)
+
+
+def write(tables: Iterator[pa.Table], path: Path, release: Release) -> Path:
+    """Write tables by the ending of the file's name; return the path, which says so where the table is not private."""
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise UserError(f"{path} must end in .csv or .parquet.")
+        raise UserError(f"{path} must end in .csv or .parquet; the name of a folder ends in a slash.")
     target = marked_path(path, release.private)
-    write_table(table, target, release.schema)
+    write_tables(tables, target, release.schema)
     return target
 
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _counted(rows: int) -> str:
+    return f"{rows:,} rows are" if rows != 1 else "1 row is"

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from understudy.cli.learning import LEARNING, learn_and_write, learning
 from understudy.cli.options import FILE, table, table_of
 from understudy.cli.review import read_text, review
 from understudy.errors import UserError
@@ -43,10 +44,20 @@ def schema() -> None:
 @table
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: screen.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@learning
 def draft_command(output: Path | None, force: bool, **data: Any) -> None:
-    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private."""
+    """Write a first draft of a schema by LOOKING AT DATA (CSV or Parquet, or --sql). Not private.
+
+    With --epsilon, learn the schema under differential privacy instead: then it needs no review.
+    """
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
+    options = {name: data.pop(name) for name in LEARNING}
+    if options["epsilon"] is not None:
+        learn_and_write(table_of(data), output, options)
+        return
+    if given := [name.replace("_", "-") for name, value in options.items() if value is not None]:
+        raise click.UsageError(f"--{given[0]} goes with --epsilon.")
     with Console(stderr=True).status("Looking at the table …"):  # on a terminal alone
         text = draft_schema(table_of(data))
     if output is None:
@@ -171,6 +182,8 @@ def describe(schema: Schema) -> dict[str, Any]:
         "person": schema.declaration.person,
         "rows_per_person": schema.declaration.rows_per_person,
         "columns": [_column(column) for column in schema.columns],
+        "derived": [{"name": c.name, "type": str(c.type), "rule": c.rule} for c in schema.derived],
+        "orders": [order.rule for order in schema.orders.orders],
         "zeros": [
             {
                 "columns": list(z.clique),
@@ -205,8 +218,15 @@ def show(schema: Schema, console: Console) -> None:
     for column in schema.columns:
         table.add_row(escape(column.name), column.kind, str(column.size), escape(_span(column)), *_places(column))
     console.print(table)
+    for derived in schema.derived:
+        console.print(escape(f'Derived: "{derived.name}": {derived.rule}'), highlight=False)
+    for order in schema.orders.orders:
+        console.print(escape(f"Always: {order.rule}, inside bins too"), highlight=False)
     if person := schema.person:
-        console.print(escape(f'Person: "{person.column}", with at most {person.rows} rows each'), highlight=False)
+        console.print(
+            escape(f'Person: "{person.column}", with at most {person.rows} row{"s" * (person.rows != 1)} each'),
+            highlight=False,
+        )
     _show_zeros(schema, console)
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from understudy.cli.ending import BEGUN, after_release
-from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, table, table_of, warn
+from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, spark, table, table_of, warn
 from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.model import Device
@@ -25,6 +25,7 @@ Examples:
   understudy synthesize visits.csv --separator ";" --encoding latin-1 -s visits.toml -e 1 -o release
   understudy synthesize --sql "SELECT * FROM visits" --database hospital.duckdb -s visits.toml -e 1 -o release
   understudy synthesize visits.csv -s visits.toml -e 1 -o release --ledger budget.ledger --dataset visits
+  understudy synthesize --spark hospital.visits -s visits.toml -e 1 -o release
 
 \b
 The folder is written all or not at all. Before anything is read the budget is reserved: in the ledger, or else
@@ -33,6 +34,7 @@ Exit status: 0 done; 2 wrong usage or input, no memory or no room; 3 a fault of 
 when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that goes away (| head -1) does not matter."""
 )
 @table
+@spark
 @click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
@@ -119,6 +121,7 @@ WORDS = {
     "schema.toml": "what the table may contain, as declared",
     "model": "the model: understudy sample, understudy query",
     "measurements": "the noisy marginals themselves",
+    "inside": "noisy counts of where values lie inside their bins",
 }
 
 

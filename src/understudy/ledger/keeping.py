@@ -40,6 +40,7 @@ class Place:
         for _ in range(TRIES):  # another run may take the file away between two of our steps: then it is made anew
             try:
                 create(self.ledger.path)
+                self._refuse_second_spending(self.ledger, facts)
                 return self.ledger.begin(OWN, budget, facts, private=private, declare=True)
             except LedgerGone:
                 continue
@@ -56,6 +57,18 @@ class Place:
     def _begun(self, ledger: Ledger) -> bool:
         """Whether a run's own ledger has come so far as to hold one: a kill may leave an empty file."""
         return ledger.path.is_file() and ledger.path.stat().st_size > 0 and OWN in ledger.state()
+
+    def _refuse_second_spending(self, ledger: Ledger, facts: Mapping[str, Any]) -> None:
+        """Refuse to begin anew where the same run stopped and can go on: what it spent would be spent for nothing."""
+        if not self._begun(ledger):
+            return
+        stopped = [run for run in ledger.state().runs if run.state == "stopped" and run.private and run.charged]
+        for run in stopped:
+            if dict(run.settings) == dict(facts):
+                raise LedgerError(
+                    f"This run stopped before, after rho = {show(run.counts)} was spent, and {ledger.path} has its answers. "
+                    "Go on from there with --resume (resume=True). To spend anew, remove that file. Nothing more was spent."
+                )
 
     def settle_saved(self, run: str, facts: Mapping[str, Any]) -> bool:
         """Settle the unfinished run whose release was found saved; False when there is no such run."""

@@ -70,10 +70,21 @@ def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
         "Model of trust": "central: the owner of the table runs the software on the rows themselves",
         "Unit of privacy": _cell(unit_words(privacy)),
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",
-        "Domain": f"{columns} declared columns, {_cells(schema.domain.cells())} possible rows; declared in schema.toml, "
-        "not read from rows",
+        "Domain": f"{columns} declared columns{_derived(schema)}, {_cells(schema.domain.cells())} possible rows; "
+        f"{_origin(schema)}",
         "Unprotected quantities": f"the schema and the settings{rows}",
     }
+
+
+def _origin(schema: Schema) -> str:
+    learnt = schema.table.learnt
+    if learnt is None:
+        return "declared in schema.toml, not read from rows"
+    return f"learnt under a budget of its own, epsilon = {rounded_up(learnt.epsilon)}, which adds to this one"
+
+
+def _derived(schema: Schema) -> str:
+    return f" (and {len(schema.derived)} that follow from them)" if schema.derived else ""
 
 
 def _making(manifest: Manifest) -> dict[str, str]:
@@ -83,6 +94,7 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
         f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
         f"{_checked(manifest)}",
+        "Values inside bins": _inside(manifest),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
@@ -101,6 +113,13 @@ def _checked(manifest: Manifest) -> str:
     if manifest.check is None:
         return ""
     return f", then {len(manifest.check.marginals):,} noisy distances of the model from the table, which bounds rest on"
+
+
+def _inside(manifest: Manifest) -> str:
+    if not manifest.inside:
+        return "drawn evenly"
+    names = _cell(", ".join(entry.column for entry in manifest.inside))
+    return f"drawn by noisy counts of finer bins inside the bins of {names} (in inside/); of other columns evenly"
 
 
 def _cell(text: str) -> str:

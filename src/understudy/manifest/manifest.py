@@ -186,6 +186,15 @@ class CheckEntry(Entry):
     marginals: list[DistanceEntry] = Field(min_length=1)
 
 
+class InsideEntry(Entry):
+    """One look at where inside its bins a column's values lie: noisy counts of finer bins, in ``inside/``."""
+
+    column: str
+    cells: Size = Field(description="How many finer bins were counted, with those of missing and other values.")
+    sigma: Finite = Field(gt=0, description="The standard deviation of the noise on each count.")
+    rho: Amount = Field(description="What it cost.")
+
+
 class LedgerReference(Entry):
     """The ledger that the run's budget was taken from. The ledger itself stays with its owner."""
 
@@ -216,6 +225,9 @@ class Manifest(Entry):
     confidence: Finite = Field(gt=0, lt=1, description="Each bound holds with this probability, by itself.")
     bounds: list[BoundEntry] = Field(description="Of all marginals that there is a bound for; of very many, of a part.")
     check: CheckEntry | None = Field(default=None, description="Null where no budget was kept for a check.")
+    inside: list[InsideEntry] = Field(
+        default=[], description="Columns whose values are drawn by finer bins; inside the bins of others, evenly."
+    )
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 

@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from math import ceil, exp, log
 
 from understudy.manifest.manifest import Manifest, PrivacyEntry
+from understudy.privacy import Unit
 
 DIGITS = 6
 """Significant digits of epsilon, delta and rho."""
@@ -143,13 +144,28 @@ def assumptions(manifest: Manifest) -> list[str]:
     timed = " A time limit ended this run, so its number of rounds depends on how long it took."
     return [
         *_who(manifest.privacy),
-        "The schema was written or reviewed without disclosing anything about the rows. It is part of this release and is "
-        "not protected: the columns, their possible values and their ranges are public.",
+        _schema(manifest),
         "The names and types of the table's columns, the workload, epsilon, delta and all settings are public.",
         "How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the "
         f"table's owner. No times are in this release.{timed if manifest.mechanism.ended == 'time' else ''}",
         _neighbours(manifest.privacy),
     ]
+
+
+def _schema(manifest: Manifest) -> str:
+    """Say where the schema comes from: people, or the rows, under a budget of its own."""
+    learnt = manifest.declaration.get("table", {}).get("learnt")
+    if learnt is None:
+        return (
+            "The schema was written or reviewed without disclosing anything about the rows. It is part of this release and "
+            "is not protected: the columns, their possible values and their ranges are public."
+        )
+    unit = Unit.of(learnt.get("unit", Unit.ADD_REMOVE.value))
+    return (
+        f"The schema was learnt from the rows under differential privacy with epsilon = {rounded_up(learnt['epsilon'])} and "
+        f"delta = {rounded_up(learnt['delta'])}, which protects {unit.protects}. That budget is not part of the one stated "
+        "here, and adds to it. What a person has changed in the schema since is not protected."
+    )
 
 
 def _who(privacy: PrivacyEntry) -> list[str]:

@@ -66,5 +66,6 @@ class Mechanism(ABC):
                 estimator=estimator,
                 clock=clock,
                 engine=engine,
+                inside=self.config.for_inside,
             )
         )

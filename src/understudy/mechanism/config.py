@@ -30,10 +30,20 @@ class NoiseConfig:
 
     noise: NoiseName = "gaussian"
     """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
+    inside: float = 0.02
+    """Share of the budget for where inside their bins the values of columns lie. Not in the paper; 0 for none. Nothing is
+    spent where no column has bins with several values."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
         one_of("noise", self.noise, get_args(NoiseName))
+        if not _number(self.inside) or not 0 <= self.inside < 1:
+            raise BudgetError(f"inside must be at least 0 and less than 1, not {self.inside!r}.")
+
+    @property
+    def for_inside(self) -> Fraction:
+        """``inside`` as the decimal that was written."""
+        return Fraction(self.inside).limit_denominator(10**9)
 
     def scale_for(self, rho: Fraction, unit: Unit) -> float:
         """Return the least scale of noise that ``rho`` buys for a marginal."""

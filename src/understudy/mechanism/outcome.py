@@ -105,6 +105,8 @@ class Outcome:
     """Noisy distances of earlier models from the table, that choices were made by."""
     distances: Distances | None = field(default=None, repr=False)
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
+    inside: tuple[Measurement, ...] = field(default=(), repr=False)
+    """Where inside their bins the values of columns lie, with noise: one for each column that has such."""
 
     @property
     def spent(self) -> Fraction:

@@ -27,8 +27,10 @@ from understudy.workload import Workload
 
 LISTED = 3_000
 """A rule for no more marginals than this is listed: all triples of 25 attributes."""
+PAIRS = 6_000
+"""Of more pairs than this, those inside the model's cliques are looked at, and about so many others in turn."""
 OTHERS = 1_200
-"""Of more, so many that the model has not grown towards are looked at in a round, others in the next."""
+"""Of larger sets, so many that the model has not grown towards are looked at in a round, others in the next."""
 MOST_GROWN = 20_000
 """Of sets that the model has grown towards, no more than this are looked at."""
 MOST_CELLS = 2**25
@@ -79,7 +81,8 @@ class Pool:
         self.everything = workload.closure if config.candidates == "closure" else workload.cliques
         self._sizes = np.append(np.array(self.domain.sizes, dtype=np.float64), 1.0)
         self.wide = isinstance(self.everything, Combinations) and len(self.everything) > LISTED
-        layers = [self._of_size(k) for k in (1, 2)] if self.wide else [self.everything]
+        self.all_pairs = not self.wide or len(self._of_size(2)) <= PAIRS
+        layers = [self._of_size(k) for k in (1, 2) if k == 1 or self.all_pairs] if self.wide else [self.everything]
         self._first = [clique for layer in layers for clique in layer]
         self._index = self._positions(self._first)
         self._cells = self._sizes[self._index].prod(axis=1)
@@ -117,7 +120,7 @@ class Pool:
         most = reach.most(index) if self.wide else 2 * reach.rows
         return np.asarray(single | (noise * cells < most))
 
-    def _of_size(self, size: int) -> Sequence[Clique]:
+    def _of_size(self, size: int) -> Combinations:
         assert isinstance(self.everything, Combinations)
         return self.everything.of_size(size)
 
@@ -129,22 +132,35 @@ class Pool:
         return index
 
     def _grown(self, measured: Sequence[Clique], most: float) -> Iterator[Clique]:
-        """Yield the sets of three attributes and more that lack at most one edge of the model's graph."""
+        """Yield the sets of three attributes and more that lack at most one edge of the model's graph, and its edges too
+        where pairs take turns.
+        """
         assert isinstance(self.everything, Combinations)
         largest = max(size for size, _ in self.everything.layers)
         adjacent = _adjacent(self.domain, junction_tree(self.domain, measured).cliques)
         names = self.domain.attributes
+        if not self.all_pairs:
+            yield from ((names[i], names[j]) for i, around in enumerate(adjacent) for j in _bits(around >> i << i))
         for mask in _nearly_complete(adjacent, self.domain.sizes, largest, most):
             yield tuple(names[i] for i in _bits(mask))
 
     def _others(self, turn: int) -> Iterator[Clique]:
         """Yield some of the others, in turn."""
         assert isinstance(self.everything, Combinations)
+        if not self.all_pairs:
+            yield from self._pairs(turn)
         larger = [self._of_size(size) for size in sorted({size for size, _ in self.everything.layers}) if size > 2]
         for layer in larger:
-            stride = _stride(len(layer))
-            for k in range(OTHERS // len(larger)):
-                yield layer[(turn * OTHERS + k) * stride % len(layer)]
+            stride, some = _stride(len(layer)), OTHERS // len(larger)
+            yield from layer.at((turn * some + k) * stride % len(layer) for k in range(some))
+
+    def _pairs(self, turn: int) -> Iterator[Clique]:
+        """Yield all pairs of some attributes, whose turn it is: the model answers those of one attribute together."""
+        names, some = self.domain.attributes, max(1, PAIRS // len(self.domain))
+        stride = _stride(len(names))
+        for k in range(some):
+            mine = (turn * some + k) * stride % len(names)
+            yield from ((names[min(i, mine)], names[max(i, mine)]) for i in range(len(names)) if i != mine)
 
 
 def _stride(length: int) -> int:

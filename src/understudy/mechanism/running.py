@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, FormatError, WorkloadError
+from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
     Checked,
@@ -50,8 +51,10 @@ from understudy.privacy import (
     NoJournal,
     Selection,
     distances_sigma_for,
+    sigma_for,
 )
 from understudy.privacy.noise import NoiseKind
+from understudy.schema.column import fine_name
 from understudy.workload import Workload
 
 Result = TypeVar("Result")
@@ -95,6 +98,7 @@ class Run:
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
+        inside: Fraction = Fraction(0),
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
@@ -103,6 +107,9 @@ class Run:
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
         self._held, self._ahead = Fraction(0), 0.0
+        self._inside = inside * self.rho if door.fine else Fraction(0)
+        self.rho -= self._inside
+        self.inside: list[Measurement] = []
         self._looks, self._charges_before = 0, len(door.filter.charges)
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
@@ -134,7 +141,7 @@ class Run:
     @property
     def remaining(self) -> Fraction:
         """What this run may still spend."""
-        return self.door.filter.remaining - self._held
+        return self.door.filter.remaining - self._held - self._inside
 
     @property
     def held(self) -> Fraction:
@@ -208,12 +215,28 @@ class Run:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Announce the run; when it fails, say what stays spent before the error goes on."""
-        self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(self.rho + self._held)))
+        whole = self.door.filter.remaining
+        self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(whole)))
         try:
+            self._look_inside()
             yield
         except BaseException as error:
-            self.tell(Failed(self.name, float(self.spent), type(error).__name__))
+            self.tell(Failed(self.name, float(whole - self.door.filter.remaining), type(error).__name__))
             raise
+
+    def _look_inside(self) -> None:
+        """Measure where inside their bins the values of columns lie: each column by itself, with equal shares. Not part of
+        what the mechanism does: costs 1/(2σ²) for each, which was kept for it.
+        """
+        if not self._inside:
+            return
+        scale = sigma_for(self._inside / len(self.door.fine), self.door.unit)
+        for name in self.door.fine:
+            found = self.door.ask(Marginal((name,), scale))
+            self.inside.append(found)
+            self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
+        self._inside = Fraction(0)
+        self.rho = self.door.filter.remaining - self._held  # what rounding has left is the mechanism's
 
     def tell(self, event: Event) -> None:
         """Pass an event on to the listener."""
@@ -307,10 +330,12 @@ class Run:
         makes of the answers, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
-            self._fit(len(self.rounds), self._refiner, last)
+            total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
+            self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
-        self.tell(Finished(self.name, len(self.rounds), float(self.spent), self.size, ended, self.seconds))
+        looked = sum((m.rho for m in self.inside), Fraction(0))
+        self.tell(Finished(self.name, len(self.rounds), float(self.spent + looked), self.size, ended, self.seconds))
         return Outcome(
             mechanism=self.name,
             workload=self.workload,
@@ -324,12 +349,13 @@ class Run:
             fit=self.fit,
             unit=self.door.unit,
             private=self.door.private,
-            rho=self.rho,
+            rho=self.rho + looked,
             charges=self.door.filter.charges[self._charges_before :],
             ended=ended,
             most_rounds=most_rounds,
             seconds=self.seconds,
             distances=distances,
+            inside=tuple(self.inside),
         )
 
 

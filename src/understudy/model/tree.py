@@ -15,7 +15,9 @@ from understudy.domain import Clique, Domain
 
 CELL_BYTES = 8
 SIZED = 3_000
-"""More candidates than this are not sized one by one."""
+"""More candidates than this are not sized one by one …"""
+SIZING = 50 * SIZED
+"""… and fewer, where more than 50 attributes hang together: so many attributes are looked at for all of them."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class JunctionTree:
     parents: tuple[int, ...]
     order: tuple[str, ...]
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Total cells of the maximal cliques."""
         return sum(self.domain.cells(clique) for clique in self.cliques)
@@ -80,17 +82,18 @@ def candidates_within(
 ) -> list[bool]:
     """Say of each candidate whether it lies inside a clique of the tree, or the tree with it added stays within ``limit``.
 
-    Up to ``SIZED`` candidates are sized exactly. Of more, one that adds so little that even an upper bound is below half the
-    limit is taken by its bound; of the others those with the smallest bounds are sized, and the rest left out. Half, because
-    a new tree is made by heuristics, and may be larger than the bound.
+    Up to ``SIZED`` candidates are sized exactly (fewer in a large tree). Of more, one that adds so little that even an
+    upper bound is below half the limit is taken by its bound; of the others those with the smallest bounds are sized, and
+    the rest left out. Half, because a new tree is made by heuristics, and may be larger than the bound.
     """
     graph = _remembered(domain, tuple(_Graph(domain, cliques).adjacent))
     bounds = _Bounds(graph)
     found = [bounds.of(tuple(map(domain.index, candidate))) for candidate in candidates]
-    sure = 0 if len(candidates) <= SIZED else limit // (2 * CELL_BYTES)
+    most = min(SIZED, SIZING // max(component.bit_count() for component in graph.components))
+    sure = 0 if len(candidates) <= most else limit // (2 * CELL_BYTES)
     unsure = sorted((k for k, bound in enumerate(found) if bound > sure), key=found.__getitem__)
     fits = [bound <= sure for bound in found]
-    for k in unsure[:SIZED]:
+    for k in unsure[:most]:
         fits[k] = found[k] < 0 or CELL_BYTES * graph.cells_with(candidates[k]) <= limit
     return fits
 

@@ -31,6 +31,8 @@ from understudy.privacy.questions import (
     Question,
     Receipt,
     Selection,
+    Shared,
+    SharedTexts,
     linear_scale_for,
 )
 from understudy.privacy.research import ResearchNoise
@@ -66,6 +68,8 @@ __all__ = [
     "ResearchNoise",
     "SecureNoise",
     "Selection",
+    "Shared",
+    "SharedTexts",
     "Unit",
     "distances_cost",
     "distances_sigma_for",

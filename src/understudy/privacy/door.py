@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
-from understudy.domain import Clique, Domain
+from understudy.domain import NOTHING, Clique, Domain
 from understudy.errors import BudgetError, FormatError, InternalError
 from understudy.privacy.budget import Budget, Filter
 from understudy.privacy.fingerprint import fingerprint, fingerprinted
@@ -29,6 +29,8 @@ from understudy.privacy.questions import (
     Question,
     Receipt,
     Selection,
+    Shared,
+    SharedTexts,
 )
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise, second_opinion
@@ -60,12 +62,15 @@ class Door:
     and their exact counts stay inside, within a limit. A question that is refused, or wrong, reads nothing. A question that
     was paid for stays paid for, even if the source then fails.
 
+    ``fine`` are attributes of the source beside its domain, which may be asked for by themselves alone: where inside its
+    bins a column's values lie.
+
     ``journal`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
     are charged again to this door's own budget, and given as they were, without a read and without fresh noise. The
     first fresh question then reads the table, and is refused when it is not the table that the run began with.
     """
 
-    __slots__ = ("_clocks", "_domain", "_filter", "_journal", "_noise", "_read", "_unit")
+    __slots__ = ("_clocks", "_domain", "_filter", "_fine", "_journal", "_noise", "_read", "_texts", "_unit")
 
     def __init__(
         self,
@@ -76,19 +81,28 @@ class Door:
         noise: Noise | None = None,
         expect: Iterable[Clique] = (),
         journal: Journal | None = None,
+        fine: Domain = NOTHING,
     ) -> None:
         self._domain: Domain = source.domain
+        self._fine = fine
         self._unit = unit
         self._noise: Noise = SecureNoise() if noise is None else noise
         self._filter = budget if isinstance(budget, Filter) else Filter(budget.rho)
         self._journal: Journal = NoJournal() if journal is None else journal
         self._clocks: list[Stopwatch] = []
-        self._read = _reader(source, [self._domain.clique(clique) for clique in expect], self._journal, self._clocks)
+        expected = [*(self._domain.clique(clique) for clique in expect), *((name,) for name in fine)]
+        self._read = _reader(source, fine, expected, self._journal, self._clocks)
+        self._texts = _texts_of(source)
 
     @property
     def domain(self) -> Domain:
         """The declared domain."""
         return self._domain
+
+    @property
+    def fine(self) -> Domain:
+        """The attributes that may be asked for by themselves alone."""
+        return self._fine
 
     @property
     def unit(self) -> Unit:
@@ -119,14 +133,14 @@ class Door:
 
     def ask(self, question: Question[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
-        terms = {**question.terms(self._unit), "unit": self._unit.value}
-        request = Inquiry(question.cost(self._unit), question.purpose, terms)
-        outcome = self._recalled(question, request)
+        request = self._inquired(question)
+        domain = _domain_of(question, self._domain, self._fine)
+        outcome = self._recalled(question, request, domain)
         if outcome is None:
-            question.require(self._domain)  # here, since what was answered before need not be estimated again
-            outcome = self._drawn(question, request)
+            question.require(domain)  # here, since what was answered before need not be estimated again
+            outcome = self._drawn(question, request, domain)
         outcome.setflags(write=False)
-        return question.answer(outcome, Receipt(self._domain, self._unit, request.cost, self.private))
+        return question.answer(outcome, Receipt(domain, self._unit, request.cost, self.private))
 
     def measure(self, clique: Iterable[str], *, scale: float, noise: NoiseKind = "gaussian") -> Measurement:
         """Ask for a marginal."""
@@ -140,21 +154,41 @@ class Door:
         """Ask for distances."""
         return self.ask(DistancesTo(estimates, sigma))
 
-    def _recalled(self, question: Question[object], request: Inquiry) -> Counts | None:
+    def shared(self, question: Shared) -> SharedTexts:
+        """Ask for the texts of a column that many share: on record, or paid for, read, masked, put on record, handed out."""
+        request = self._inquired(question)
+        outcome = self._journal.recall(request)
+        if outcome is None:
+            question.require(self._domain)
+            self._pay(request, Mask("gaussian", question.sigma, self._unit.l2_squared))
+            self._read(())  # the journal learns which table this is
+            texts, exact = self._texts(question.attribute)
+            outcome = question.packed(texts, self._noise.gaussian(exact, question.sigma), self._unit)
+            self._journal.commit(request, outcome)
+        else:
+            self._filter.charge(request.cost, request.purpose)
+        return question.answer(outcome, self._unit, private=self.private)
+
+    def _inquired(self, question: Question[object] | Shared) -> Inquiry:
+        """Return the question as it is put on record."""
+        terms = {**question.terms(self._unit), "unit": self._unit.value}
+        return Inquiry(question.cost(self._unit), question.purpose, terms)
+
+    def _recalled(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
         kept = self._journal.recall(request)
         if kept is None:
             return None
-        if kept.size != question.size(self._domain) or not question.fits(kept):
+        if kept.size != question.size(domain) or not question.fits(kept):
             raise FormatError(f"{request.purpose}: the answer on record does not fit the question. Start a new run.")
         self._filter.charge(request.cost, request.purpose)
         return kept
 
-    def _drawn(self, question: Question[object], request: Inquiry) -> Counts:
+    def _drawn(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
-        mask, size = question.mask(self._unit), question.size(self._domain)
+        mask, size = question.mask(self._unit), question.size(domain)
         self._pay(request, mask)
-        counts = _Counted(self._read, question.reads, self._domain)
+        counts = _Counted(self._read, question.reads, domain)
         exact = question.exact(counts).reshape(-1)
         if mask.kind != "selection" and exact.size != size:
             raise InternalError(
@@ -217,8 +251,18 @@ class _Counted(Sequence[Counts]):
         yield from self._read(block)
 
 
+def _domain_of(question: Question[object], domain: Domain, fine: Domain) -> Domain:
+    """Return the domain that a question is about: the declared one, unless it reads an attribute inside bins alone."""
+    reads = question.reads
+    return fine if len(reads) == 1 and _is_fine(reads[0], fine) else domain
+
+
+def _is_fine(clique: Clique, fine: Domain) -> bool:
+    return len(clique) == 1 and clique[0] in fine
+
+
 def _reader(
-    source: Source, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
+    source: Source, fine: Domain, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
 ) -> Callable[[Sequence[Clique]], list[Counts]]:
     """Return the function that reads exact counts; it alone holds the source and the counts already read.
 
@@ -226,7 +270,7 @@ def _reader(
     The first read also tells the journal which table this is, where one is kept.
     """
     known: dict[Clique, Counts] = {}
-    marks = fingerprinted(source.domain) if journal.keeps else []
+    marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps else []
     first = [*expect, *marks]
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
@@ -235,7 +279,7 @@ def _reader(
             with ExitStack() as still:
                 for clock in clocks:
                     still.enter_context(clock.still())
-                known.update(zip(missing, _counted(source, missing), strict=True))
+                known.update(zip(missing, _counted(source, fine, missing), strict=True))
         if marks:
             journal.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
             for clique in {*marks} - {*cliques, *expect}:
@@ -251,6 +295,16 @@ def _reader(
     return read
 
 
+def _texts_of(source: Source) -> Callable[[str], tuple[list[str], Counts]]:
+    """Return what reads the texts of a column; only a table without a declaration can tell them."""
+    read: Callable[[str], tuple[list[str], Counts]] | None = getattr(source, "texts", None)
+
+    def refuse(attribute: str) -> NoReturn:
+        raise InternalError("Texts can be asked for only before anything is declared. Report this.")
+
+    return read or refuse
+
+
 def _let_go(known: dict[Clique, Counts]) -> None:
     """Forget the counts that were not asked for the longest, until the rest is within the limit."""
     held = sum(counts.nbytes for counts in known.values())
@@ -260,10 +314,10 @@ def _let_go(known: dict[Clique, Counts]) -> None:
         held -= known.pop(clique).nbytes
 
 
-def _counted(source: Source, cliques: Sequence[Clique]) -> list[Counts]:
+def _counted(source: Source, fine: Domain, cliques: Sequence[Clique]) -> list[Counts]:
     """Count, and check that the source keeps its contract: int64 all the way, in the declared shapes."""
     counts = source.count(cliques)
-    shapes = [source.domain.shape(clique) for clique in cliques]
+    shapes = [(fine if _is_fine(clique, fine) else source.domain).shape(clique) for clique in cliques]
     if [c.shape for c in counts] != shapes or any(c.dtype != np.int64 for c in counts):
         raise InternalError("A source must count in int64, one array per marginal, in its declared shape.")
     return counts

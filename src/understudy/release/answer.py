@@ -83,12 +83,9 @@ class Given:
     code: int
     value: pa.Array | None = None
 
-    def placed(self, table: pa.Table, name: str) -> pa.Table:
-        """Return ``table`` with the value itself in each row of column ``name``."""
-        if self.value is None:
-            return table
-        rows = self.value.take(pa.array(np.zeros(table.num_rows, np.int64)))
-        return table.set_column(table.column_names.index(name), table.schema.field(name), rows)
+    def column(self, rows: int) -> pa.Array | None:
+        """Return the value itself in so many rows; None where any value of the code will do."""
+        return None if self.value is None else self.value.take(pa.array(np.zeros(rows, np.int64)))
 
 
 def given(column: Column, value: Any) -> Given:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from understudy.manifest import NOT_PRIVATE, Manifest, privacy_card
 from understudy.model import Model
 from understudy.privacy import Measurement
+from understudy.release.inside import Weights, inside_weights
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
 
@@ -27,6 +28,8 @@ class Contents:
     measurements: tuple[Measurement, ...]
     synthetic: SyntheticTable
     """The synthetic rows, as codes and as an Arrow table."""
+    fine: tuple[Measurement, ...]
+    """Where inside their bins the values of columns lie, as noisy counts of finer bins."""
 
     @property
     def private(self) -> bool:
@@ -42,6 +45,11 @@ class Contents:
     def arrow(self) -> pa.Table:
         """The synthetic table in the types of the schema."""
         return self.synthetic.arrow
+
+    @cached_property
+    def inside(self) -> Weights:
+        """Where inside their bins the values of columns lie, as weights of finer bins."""
+        return inside_weights(self.schema, self.model, self.fine)
 
     @cached_property
     def card(self) -> str:

@@ -35,7 +35,16 @@ def converter_for(data: Any, schema: Schema) -> Convert:
 
         lazy = type(data).__name__ == "LazyFrame"
         return lambda made: to_polars(made.arrow, schema, lazy=lazy)
+    if library == "pyspark":
+        session = data.sparkSession
+        return lambda made: session.createDataFrame(plain(made.arrow))
     return to_arrow
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Return ``table`` with categories as their values, and nothing beside the rows."""
+    types = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(types))
 
 
 def to_arrow(made: SyntheticTable) -> pa.Table:

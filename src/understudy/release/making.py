@@ -18,6 +18,7 @@ from understudy.manifest.manifest import (
     ChargeEntry,
     CheckEntry,
     DistanceEntry,
+    InsideEntry,
     LedgerReference,
     Manifest,
     MechanismEntry,
@@ -31,11 +32,13 @@ from understudy.manifest.manifest import (
 )
 from understudy.mechanism import Outcome, Round
 from understudy.model import Model
-from understudy.privacy import Budget
+from understudy.privacy import Budget, Measurement
 from understudy.release.frames import Convert, to_arrow
+from understudy.release.inside import inside_weights
 from understudy.release.release import Release
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
+from understudy.schema.column import fine_name
 from understudy.uncertainty import Evidence, TableMarginals, bounded, bounds
 from understudy.workload import Workload
 
@@ -90,11 +93,12 @@ def make_release(
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
+        inside=[_inside(m, schema) for m in outcome.inside],
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
-    table = SyntheticTable.of_codes(schema, codes, rng)
-    return Release(manifest, schema, model, outcome.measurements, table, convert)
+    table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
+    return Release(manifest, schema, model, outcome.measurements, table, outcome.inside, convert)
 
 
 def installed_version() -> str:
@@ -171,6 +175,11 @@ def _round(r: Round) -> RoundEntry:
         final=r.final,
         size=r.size,
     )
+
+
+def _inside(found: Measurement, schema: Schema) -> InsideEntry:
+    (column,) = (name for name in schema.domain if found.clique == (fine_name(name),))
+    return InsideEntry(column=column, cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
 
 
 def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:

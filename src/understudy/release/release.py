@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,14 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.errors import SchemaError, UserError
+from understudy.errors import UserError
 from understudy.manifest import Manifest, RoundEntry
 from understudy.privacy import Charge, Distances, Unit
 from understudy.release.answer import Answer
-from understudy.release.answer import given as given_value
 from understudy.release.contents import Contents
+from understudy.release.crew import Told, draw_parts
+from understudy.release.drawing import Drawing
+from understudy.release.figures import Figures, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
+from understudy.release.parts import Parts, Sample
 from understudy.release.show import as_html, as_text
 from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
@@ -187,12 +190,22 @@ class Release(Contents):
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
         if not columns:
             raise UserError('Name at least one column, such as release.marginal("age").')
+        self.schema.require_counted(columns)
         clique = self.domain.clique(columns)
         bound = self.model_bounds.get(clique) or bounds(
             self.evidence, confidence=self.manifest.confidence, cliques=[clique]
         ).get(clique)
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
+
+    def answer(self, query: str, *, least: float = 0) -> Figures:
+        """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.
+
+        There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
+        lies inside bins, at no cost in privacy; no bound is proved for them. Groups of fewer than ``least`` rows, by the
+        model, are left out.
+        """
+        return figures(self, query, least)
 
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
@@ -201,16 +214,29 @@ class Release(Contents):
         Costs no privacy: rows are drawn from the model. ``rng`` is for repeatable draws, and may be any generator.
         """
         rng = rng or np.random.default_rng(secrets.randbits(128))
-        fixed = {name: given_value(self.schema[name], value) for name, value in (given or {}).items()}
-        try:
-            made = self.model.generate(_whole(rows), rng, {name: one.code for name, one in fixed.items()})
-        except SchemaError:
-            values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
-            raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
-        table = SyntheticTable.of_codes(self.schema, made, rng)
-        for name, one in fixed.items():
-            table = replace(table, arrow=one.placed(table.arrow, name))
-        return self._handed_out(table)
+        return self._handed_out(Drawing(self, given).table(_whole(rows), rng))
+
+    def sample_to(
+        self,
+        folder: str | Path,
+        rows: int,
+        given: Mapping[str, Any] | None = None,
+        *,
+        seed: int | None = None,
+        workers: int = 2,
+        progress: Told | None = None,
+    ) -> Path:
+        """Write ``rows`` new rows, however many, to Parquet files in ``folder``; memory does not grow with their number.
+
+        Each file is drawn by itself, with counts near the model's, by so many ``workers`` (processes). The same ``seed``
+        gives the same rows, whatever their number. What was stopped goes on when it is asked for again: files that are there
+        stay, and a folder with another sample is refused. ``progress`` is told how many rows there are.
+        """
+        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"))
+        Drawing(self, asked.given)  # what cannot be drawn is refused before there is a folder
+        parts = Parts.begun(Path(folder), asked, seeded=seed is not None)
+        draw_parts(self, parts, max(1, _whole(workers, "workers")), progress or (lambda there: None))
+        return parts.folder
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
         """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""
@@ -227,10 +253,10 @@ class Release(Contents):
 def load(folder: str | Path) -> Release:
     """Read a release back; a missing, damaged, foreign or too new one is a ``FormatError``."""
     found = read(Path(folder))
-    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic)
+    return Release(found.manifest, found.schema, found.model, found.measurements, found.synthetic, found.fine)
 
 
-def _whole(rows: int) -> int:
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
-        raise UserError(f"rows must be a whole number of at least 0, not {rows!r}.")
-    return int(rows)
+def _whole(number: int, what: str = "rows") -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+        raise UserError(f"{what} must be a whole number of at least 0, not {number!r}.")
+    return int(number)

@@ -15,7 +15,7 @@ STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
 
 def as_text(manifest: Manifest) -> str:
     """Return a few lines for a console."""
-    lines = [f"Release: {manifest.table.rows:,} synthetic rows"]
+    lines = [f"Release: {manifest.table.rows:,} synthetic row{'s' * (manifest.table.rows != 1)}"]
     lines += [f"  {name:<9} {value}" for name, value in _facts(manifest)]
     return "\n".join(lines if manifest.private else [f"*** {manifest.notice} ***", *lines])
 

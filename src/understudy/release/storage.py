@@ -1,7 +1,8 @@
 """A release on disk: a folder of open formats, written all or not at all, and read back without running any code.
 
-Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``schema.toml``,
-``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or in its name.
+Public. The folder holds ``release.json``, ``synthetic.csv`` or ``.parquet``, ``model/``, ``measurements/``, ``inside/``,
+``schema.toml``, ``privacy-card.md`` and ``report.html``; each file of a release that is not private says so, in its text or
+in its name.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from understudy.release.synthetic import SyntheticTable
 from understudy.release.tables import read_table, write_table
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
+from understudy.schema.column import fine_name
 
 LARGEST_JSON = 1 << 28
 ROOM, BYTES_PER_VALUE = 32 << 20, 24
@@ -101,6 +103,8 @@ def write_into(release: Contents, folder: Path, format: str) -> None:
     write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private), release.schema)
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
+    if release.fine:
+        _write_measurements(release.fine, folder / "inside", release.notice)
     (folder / "schema.toml").write_text(schema_toml(release.schema.declaration, release.notice), encoding="utf-8")
     (folder / "privacy-card.md").write_text(release.card, encoding="utf-8")
     text = json.dumps(release.manifest.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
@@ -182,7 +186,7 @@ def read(folder: Path) -> Contents:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
     measurements = _read_measurements(folder / "measurements", schema.domain, manifest.private)
     table = SyntheticTable(schema, _table(folder, schema, manifest.private))
-    return Contents(manifest, schema, model, measurements, table)
+    return Contents(manifest, schema, model, measurements, table, _read_fine(folder / "inside", schema, manifest))
 
 
 def _manifest(path: Path) -> Manifest:
@@ -251,6 +255,16 @@ def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Mea
         Measurement(c, part, m.noise, m.scale, m.rho.fraction, private, query)
         for c, part, m, query in zip(cliques, parts, index.measurements, queries, strict=True)
     )
+
+
+def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measurement, ...]:
+    """Return the noisy counts of finer bins: those that the manifest lists, in its order."""
+    if not manifest.inside:
+        return ()
+    found = _read_measurements(folder, schema.fine, manifest.private)
+    if [m.clique for m in found] != [(fine_name(entry.column),) for entry in manifest.inside] or any(m.query for m in found):
+        raise FormatError(f"{folder} is damaged: it does not hold the columns that release.json lists.")
+    return found
 
 
 def _read_queries(folder: Path, index: _Index, shapes: Sequence[tuple[int, ...]]) -> list[LinearMap | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from understudy.release.inside import Weights
 from understudy.release.marks import marked
 from understudy.schema import Schema
 
@@ -22,9 +24,18 @@ class SyntheticTable:
     drawn: NDArray[np.int32] | None = field(default=None, repr=False)
 
     @classmethod
-    def of_codes(cls, schema: Schema, codes: NDArray[np.int32], rng: np.random.Generator) -> SyntheticTable:
-        """Decode ``codes``; ``rng`` picks a value in each bin."""
-        return cls(schema, schema.decode(codes, rng), codes)
+    def of_codes(
+        cls,
+        schema: Schema,
+        codes: NDArray[np.int32],
+        rng: np.random.Generator,
+        inside: Weights | None = None,
+        given: Mapping[str, pa.Array] | None = None,
+    ) -> SyntheticTable:
+        """Decode ``codes``; ``rng`` picks a value in each bin, by the weights ``inside`` where there are some. Columns that
+        are ``given`` are taken as they are.
+        """
+        return cls(schema, schema.decode(codes, rng, inside, given), codes)
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +14,7 @@ import pyarrow.parquet
 
 from understudy.errors import FormatError
 from understudy.schema import Column, Schema
+from understudy.schema.derived import DerivedColumn
 from understudy.schema.reading import Fault, is_text
 
 _ROWS = 65_536
@@ -21,22 +23,39 @@ _NEEDS_QUOTES = r'^$|[",\r\n]|^\s|\s$'
 
 def write_table(table: pa.Table, path: Path, schema: Schema) -> None:
     """Write ``table`` to a file, by the ending of its name."""
-    if path.suffix == ".parquet":
-        pa.parquet.write_table(table, path)
+    write_tables(iter([table]), path, schema)
+
+
+def write_tables(tables: Iterator[pa.Table], path: Path, schema: Schema) -> None:
+    """Write tables, of which there is one at least, one below the other to a file; each is held no longer than it takes."""
+    if path.suffix.lower() == ".csv":
+        with open(path, "wb") as file:
+            write_csv(tables, file, schema)
         return
-    with open(path, "wb") as file:
-        write_csv(table, file, schema)
+    first = next(tables)
+    with pa.parquet.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        del first
+        for table in tables:
+            writer.write_table(table)
 
 
-def write_csv(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
-    """Write ``table`` as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
-    _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
+def write_csv(tables: Iterator[pa.Table], file: BinaryIO, schema: Schema) -> None:
+    """Write tables as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
+    for number, table in enumerate(tables):
+        if not number:
+            _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
+        _write_rows(table, file, schema)
+
+
+def _write_rows(table: pa.Table, file: BinaryIO, schema: Schema) -> None:
+    known = {column.name: column for column in schema.written}
     for batch in table.to_batches(max_chunksize=_ROWS):
         columns = zip(batch.schema.names, batch.columns, strict=True)
-        _write_lines(file, [_field(schema[name], values) for name, values in columns])
+        _write_lines(file, [_field(known[name], values) for name, values in columns])
 
 
-def _field(column: Column, values: pa.Array) -> pa.Array:
+def _field(column: Column | DerivedColumn, values: pa.Array) -> pa.Array:
     """Return values as their fields, quoted where they may need it: numbers and moments never do."""
     text = pc.cast(column.spell(pa.chunked_array([values])).combine_chunks(), pa.large_string())
     if not (is_text(values.type) or pa.types.is_dictionary(values.type) or column.own_nulls):
@@ -64,31 +83,31 @@ def read_table(path: Path, schema: Schema) -> pa.Table:
     try:
         types = schema.arrow_schema
         table = pa.parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path, schema)
-        columns = [_typed(table.column(column.name), column) for column in schema.columns]
+        columns = [_typed(table.column(column.name), column) for column in schema.written]
         return pa.table(columns, schema=types)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise FormatError(f"{path} is damaged or foreign ({type(error).__name__}).") from None
 
 
-def _typed(array: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+def _typed(array: pa.ChunkedArray, column: Column | DerivedColumn) -> pa.ChunkedArray:
     if _spells_null(column) and array.type != column.type:
         array = pc.if_else(pc.equal(array, column.own_nulls[0]), pa.scalar(None, array.type), array)
-    if not pa.types.is_dictionary(column.type):
+    if isinstance(column, DerivedColumn) or not pa.types.is_dictionary(column.type):
         return array.cast(column.type)
     if (column.faults(array) > Fault.MISSING).any():
         raise ValueError("a category is not listed")
     return pa.chunked_array([column.decode(column.encode(array), np.random.default_rng(0))])
 
 
-def _spells_null(column: Column) -> bool:
+def _spells_null(column: Column | DerivedColumn) -> bool:
     """Whether a CSV file spells null in a way that the column's type cannot hold."""
     return column.decodes_null and column.own_nulls not in ((), ("",))
 
 
 def _read_csv(path: Path, schema: Schema) -> pa.Table:
     types = [
-        pa.field(field.name, pa.string() if _spells_null(schema[field.name]) else field.type)
-        for field in _plain(schema.arrow_schema)
+        pa.field(field.name, pa.string() if _spells_null(column) else field.type)
+        for field, column in zip(_plain(schema.arrow_schema), schema.written, strict=True)
     ]
     convert = pa.csv.ConvertOptions(
         column_types=pa.schema(types), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False

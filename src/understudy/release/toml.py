@@ -16,10 +16,17 @@ from understudy.schema.declaration import SchemaDeclaration
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+LEARNT = """\
+# This schema was learnt from the rows, under the budget below, which adds to that of every release that is made with it.
+# What it says may be told to anybody. Whoever changes it must know what they write without the rows."""
+
+
 def schema_toml(declaration: SchemaDeclaration, notice: str = "") -> str:
     """Return a schema file that declares the same; ``notice`` is what must be said of the release that it belongs to."""
     found = declaration.model_dump(exclude_defaults=True, exclude={"columns"})
-    parts = ["# The schema of the released table, without the comments of the original."]
+    parts = [
+        LEARNT if declaration.table.learnt else "# The schema of the released table, without the comments of the original."
+    ]
     if notice:
         parts.insert(0, f"# {notice}")
     if found.get("person"):

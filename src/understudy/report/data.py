@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
@@ -19,7 +20,10 @@ from understudy.manifest import Manifest, RoundEntry
 from understudy.manifest.promise import assumptions, counted_words, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
+from understudy.report.figures import Figure, figures_of
 from understudy.schema import Column, Schema
+from understudy.schema.binned import Binned
+from understudy.schema.bins import RealBins
 from understudy.uncertainty import Bound
 from understudy.uncertainty.supported import reading
 from understudy.workload import Workload
@@ -61,6 +65,14 @@ class Reported(Protocol):
         """How far off each marginal of the table may be."""
 
     @property
+    def arrow(self) -> pa.Table:
+        """The synthetic table."""
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The same as codes, rows × columns."""
+
+    @property
     def notice(self) -> str:
         """Empty, or why this is not private."""
 
@@ -78,6 +90,8 @@ class Value:
     upper: float | None
     ordinary: bool = True
     """False for null, and for a catch-all with a code of its own."""
+    width: float = 1.0
+    """How much of its column's scale it covers: 10 for the years 20 to 29."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,8 @@ class ColumnView:
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
     """Half the width of the band before it is cut off at 0; None where nothing was measured."""
+    figures: tuple[Figure, ...] = ()
+    """Mean, total and quantiles of the synthetic table, where the column has numbers."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,26 @@ class Edge:
     pair: tuple[str, str]
     measurements: int
     strength: float
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was spent outside of rounds, in rho."""
+
+    starting: float
+    """Before the first round."""
+    inside: float
+    """On where values lie inside their bins."""
+    checking: float
+    """On a last look at the finished model."""
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Spending:
+        """Read off what each part cost; what is left was spent before the first round."""
+        checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
+        inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
+        rounds = sum((entry.rho.fraction for entry in manifest.rounds), Fraction(0))
+        return cls(float(manifest.privacy.spent.fraction - rounds - inside - checking), float(inside), float(checking))
 
 
 @dataclass(frozen=True)
@@ -139,10 +175,7 @@ class ReportData:
     """The promise in paragraphs."""
     assumptions: tuple[str, ...]
     spent: float
-    starting: float
-    """What was spent before the first round."""
-    checking: float
-    """What was spent on a last look at the finished model."""
+    spending: Spending
     rows: int
     total: float
     weight: float
@@ -162,6 +195,10 @@ class ReportData:
     """Marginals of the workload that have no bound."""
     zeros: int
     """Rules that forbid combinations."""
+    origin: str
+    """Where the schema comes from."""
+    binned: bool
+    """Whether a bin of some column holds several values."""
 
 
 def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
@@ -175,7 +212,6 @@ def report_data(release: Reported) -> ReportData:
     manifest, table = release.manifest, release.schema.table
     known = [_bound(release, clique) for clique in release.bounds]
     workload = _own(release, known)
-    checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -193,8 +229,7 @@ def report_data(release: Reported) -> ReportData:
         promise=tuple(sentences(manifest)),
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
-        starting=float(manifest.privacy.spent.fraction - sum(r.rho.fraction for r in manifest.rounds) - checking),
-        checking=float(checking),
+        spending=Spending.of(manifest),
         rows=manifest.table.rows,
         total=manifest.table.total,
         weight=manifest.table.weight,
@@ -210,6 +245,8 @@ def report_data(release: Reported) -> ReportData:
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
         without_bound=len(release.workload.cliques) - len(workload),
         zeros=len(release.schema.zeros),
+        origin="learnt from the rows, under a budget of its own," if table.learnt is not None else "written by people",
+        binned=any(_several(column) for column in release.schema.columns),
     )
 
 
@@ -226,10 +263,17 @@ def column_view(release: Reported, column: Column) -> ColumnView:
     synthetic = release.table_marginal(column.name)
     most = bars_for(len(release.schema.columns))
     width = -(-column.size // most) if ordered else 1
-    groups = _groups(column, width)
+    groups = groups_of(column, width)
     band = _band(release, column.name, groups)
     drawn = [
-        Value(_label(column, group), float(synthetic[group].sum()), low, high, group[0] < column.places.ordinary)
+        Value(
+            label_of(column, group),
+            float(synthetic[group].sum()),
+            low,
+            high,
+            group[0] < column.places.ordinary,
+            width_of(column, group),
+        )
         for group, (low, high) in zip(groups, band.limits, strict=True)
     ]
     if not ordered:
@@ -244,7 +288,14 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         left_out=len(drawn) - len(shown),
         grouped=width,
         radius=band.radius,
+        figures=figures_of(
+            column, release.arrow.column(column.name), _codes(release, column), release.manifest.table.weight
+        ),
     )
+
+
+def _codes(release: Reported, column: Column) -> NDArray[np.int32]:
+    return release.codes[:, release.schema.domain.index(column.name)]
 
 
 def bars_for(columns: int) -> int:
@@ -252,16 +303,30 @@ def bars_for(columns: int) -> int:
     return max(FEWEST_BARS, min(MOST_BARS, ALL_BARS // columns))
 
 
-def _groups(column: Column, width: int) -> list[list[int]]:
+def groups_of(column: Column, width: int) -> list[list[int]]:
     """Return codes, ``width`` neighbours at a time; null and the catch-all stand alone."""
     ordinary = column.places.ordinary
     together = [list(range(start, min(start + width, ordinary))) for start in range(0, ordinary, width)]
     return [*together, *([code] for code in range(ordinary, column.size))]
 
 
-def _label(column: Column, group: Sequence[int]) -> str:
+def label_of(column: Column, group: Sequence[int]) -> str:
+    """Name neighbouring codes by the first and the last of them."""
     first, last = column.labels[group[0]], column.labels[group[-1]]
     return first if len(group) == 1 else f"{first} … {last}"
+
+
+def width_of(column: Column, group: Sequence[int]) -> float:
+    """Return how much of the column's scale some neighbouring bins cover; 1 for each value that is listed."""
+    if not isinstance(column, Binned) or group[0] >= column.places.ordinary:
+        return float(len(group))
+    low, high = float(column.bins.lowest[group[0]]), float(column.bins.highest[group[-1]])
+    return high - low + (0.0 if isinstance(column.bins, RealBins) else 1.0)
+
+
+def _several(column: Column) -> bool:
+    """Say whether a bin of the column holds several values."""
+    return isinstance(column, Binned) and bool((column.bins.lowest != column.bins.highest).any())
 
 
 @dataclass(frozen=True)

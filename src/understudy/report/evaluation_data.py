@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Combinations
-from understudy.report.data import ColumnView, Reported, Value, bars_for
-from understudy.schema import Column
+from understudy.measures.columns import ColumnMeasures
+from understudy.measures.combinations import CombinationMeasures
+from understudy.measures.distinction import Distinction
+from understudy.measures.groups import Grouping
+from understudy.measures.nearest import Membership, Nearest
+from understudy.measures.pairs import PairMeasures
+from understudy.measures.prediction import Prediction
+from understudy.measures.rows import Tables
+from understudy.report.data import ColumnView, Reported, Value, bars_for, groups_of, label_of, width_of
+from understudy.schema import Column, Schema
 from understudy.uncertainty import Bound
 
 
@@ -70,6 +78,56 @@ class Evaluation(Protocol):
         """The workload error, as a share of the records."""
         ...
 
+    @property
+    def columns(self) -> tuple[ColumnMeasures, ...]:
+        """Every column."""
+        ...
+
+    @property
+    def pairs(self) -> tuple[PairMeasures, ...]:
+        """Pairs of columns."""
+        ...
+
+    @property
+    def groups(self) -> tuple[Grouping, ...]:
+        """The columns within chosen groups."""
+        ...
+
+    @property
+    def combinations(self) -> CombinationMeasures:
+        """Combinations that no real record has, and those declared impossible."""
+        ...
+
+    @property
+    def distinction(self) -> Distinction | None:
+        """How well real records can be told from synthetic ones."""
+        ...
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """What a classifier learns from each table."""
+        ...
+
+    @property
+    def nearest(self) -> Nearest | None:
+        """How near synthetic records come to real ones."""
+        ...
+
+    @property
+    def membership(self) -> Membership | None:
+        """An attack on who was in the table."""
+        ...
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The scores that people know."""
+        ...
+
+    @property
+    def tables(self) -> Tables:
+        """The samples that some measures are of."""
+        ...
+
 
 @dataclass(frozen=True)
 class ErrorView:
@@ -107,6 +165,11 @@ class EvaluationData:
     compared: int
     bounded: int
     within: int
+    measured: Evaluation
+    """The measures themselves."""
+    sampled: tuple[int, int]
+    """Records of the samples, real and synthetic."""
+    schema: Schema
 
 
 def evaluation_data(evaluation: Evaluation) -> EvaluationData:
@@ -133,6 +196,9 @@ def evaluation_data(evaluation: Evaluation) -> EvaluationData:
         compared=len(errors),
         bounded=sum(e.bound is not None for e in errors.values()),
         within=sum(e.within is True for e in errors.values()),
+        measured=evaluation,
+        sampled=(evaluation.tables.real.sampled, evaluation.tables.made.sampled),
+        schema=release.schema,
     )
 
 
@@ -150,11 +216,12 @@ def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     width = -(-column.size // most) if ordered else 1
     assert m.real is not None  # of a single column they are kept
     assert m.synthetic is not None
-    starts = [*range(0, column.places.ordinary, width), *range(column.places.ordinary, column.size)]
+    groups = groups_of(column, width)
+    starts = [group[0] for group in groups]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [
-        Value(column.labels[start], float(s), float(r), float(r), start < column.places.ordinary)
-        for start, r, s in zip(starts, real, synthetic, strict=True)
+        Value(label_of(column, g), float(s), float(r), float(r), g[0] < column.places.ordinary, width_of(column, g))
+        for g, r, s in zip(groups, real, synthetic, strict=True)
     ]
     if not ordered:
         drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))

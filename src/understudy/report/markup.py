@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-VOID = frozenset({"br", "col", "hr", "img", "link", "meta", "wbr"})
+VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
 
 class Html(str):

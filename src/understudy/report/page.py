@@ -6,8 +6,10 @@ Public: it only arranges what it is given.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from understudy.errors import UserError
 from understudy.report.markup import Child, Html, tag, words
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Says to the browser that the page may fetch nothing and run nothing."""
+"""Says to the browser that the page may fetch nothing and run nothing, but for the one script that it is given."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,15 @@ class Mark:
     text: str
 
 
-def page(*, title: str, header: Child, sections: Sequence[Section], footer: Child, warning: Mark | None = None) -> str:
+def page(
+    *, title: str, header: Child, sections: Sequence[Section], footer: Child, warning: Mark | None = None, script: str = ""
+) -> str:
     """Return the whole file."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("title", title if warning is None else f"{warning.short}: {title}"),
         tag("style", _style(warning)),
     )
@@ -54,9 +58,17 @@ def page(*, title: str, header: Child, sections: Sequence[Section], footer: Chil
         _contents(sections),
         tag("main", map(_section, sections), id="content"),
         tag("footer", footer),
+        tag("script", Html(script)) if script else None,
         class_="warned" if warning else None,
     )
     return "<!DOCTYPE html>\n" + tag("html", "\n", head, "\n", body, "\n", lang="en") + "\n"
+
+
+def _policy(script: str) -> str:
+    if not script:
+        return POLICY
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return f"{POLICY}; script-src 'sha256-{digest}'"
 
 
 def _banner(warning: Mark | None) -> Html | None:

@@ -1,46 +1,35 @@
-"""The report of a release: the promise, the spend, the model, the columns, the pairs, the limits, the making.
+"""The report of a release: the promise, the columns, the pairs, the limits, the model, the making, the spend.
 
 Public: everything on it comes from ``ReportData``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from understudy.manifest.promise import confidence, rounded_up
 from understudy.quantities import percent, show_size
 from understudy.report import words as say
+from understudy.report.cards import script
 from understudy.report.charts.budget import budget_bar, round_columns
-from understudy.report.charts.distribution import distribution
-from understudy.report.charts.graph import graph
-from understudy.report.charts.heatmap import Cell, heatmap, legend
-from understudy.report.charts.ranking import Ranked, ranking
-from understudy.report.data import BoundView, ColumnView, ReportData
+from understudy.report.data import ReportData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
-from understudy.report.tables import folded, names, plain_names, prominent, table
-
-MOST_RANKED = 6
-MOST_LISTED = 400
-"""Marginals that are listed one by one: the furthest off."""
-MOST_PAIRS = 2000
-"""Pairs that are listed: the furthest off."""
-MOST_DRAWN = 48
-"""Columns of the drawings that show pairs: those with the strongest ties."""
+from understudy.report.release_columns import columns
+from understudy.report.release_pairs import marginals, model, pairs
+from understudy.report.tables import folded, names, table
 
 
 def render(report: ReportData) -> str:
     """Return the page."""
     sections = [
         Section("promise", "The promise", "Promise", say.promise(report) if report.private else say.no_promise(report)),
-        Section("budget", "What was spent, and on what", "Budget", _budget(report)),
-        Section("model", "What the model holds together", "Model", _model(report)),
-        Section("columns", "Column by column", "Columns", _columns(report)),
-        Section("pairs", "Pair by pair", "Pairs", _pairs(report)),
-        Section("marginals", "Best and worst", "Best and worst", _marginals(report)),
+        Section("columns", "Column by column", "Columns", columns(report)),
+        Section("pairs", "Pair by pair", "Pairs", pairs(report)),
+        Section("marginals", "Best and worst", "Best and worst", marginals(report)),
         Section("limits", "What not to use this table for", "Limits", say.limits(report)),
+        Section("model", "What the model holds together", "Model", model(report)),
         Section("making", "How it was made", "Making", _making(report)),
+        Section("budget", "Appendix: what was spent, and on what", "Appendix", _budget(report)),
     ]
     warning = None if report.private else Mark("NOT PRIVATE", _capital(report.notice.removeprefix("NOT PRIVATE: ")))
     return page(
@@ -49,6 +38,7 @@ def render(report: ReportData) -> str:
         sections=sections,
         footer=tag("p", f"Made by Understudy {report.version} from released information alone."),
         warning=warning,
+        script=script(len(report.columns)),
     )
 
 
@@ -129,178 +119,9 @@ def _rounds(report: ReportData) -> Html:
     )
 
 
-def _model(report: ReportData) -> Html:
-    attributes = [c.name for c in report.columns]
-    tied = {name for e in report.edges for name in e.pair}
-    alone = [name for name in attributes if name not in tied]
-    shown = _prominent(report)
-    said = (
-        "A line joins two columns that were measured together; the thicker it is, the more one says about the other "
-        "in the model. Columns without a line between them are related only through others."
-    )
-    if not report.edges:
-        said = "No columns were measured together: in this table they are unrelated."
-    aside = (
-        tag("p", "Not measured with any other: ", ", ".join(alone), ".", class_="note") if alone and report.edges else None
-    )
-    if len(shown) < len(attributes):
-        said += f" Drawn: the {len(shown)} columns with the strongest ties."
-    edges = [e for e in report.edges if set(e.pair) <= set(shown)]
-    drawn = tag("figure", graph(shown, edges)) if edges else None
-    return tag("div", words(drawn, tag("div", tag("p", said), aside, _ties(report))), class_="beside")
-
-
-def _prominent(report: ReportData) -> list[str]:
-    """Return the columns of drawings that show pairs."""
-    return prominent([c.name for c in report.columns], [(e.pair, e.strength) for e in report.edges], MOST_DRAWN)
-
-
-def _ties(report: ReportData) -> Html | None:
-    if not report.edges:
-        return None
-    edges = sorted(report.edges, key=lambda e: (-e.strength, e.pair))
-    strongest = [Ranked(e.pair, e.strength) for e in edges[:5]]
-    rows = [(names(e.pair), e.measurements, data(e.strength, percent(e.strength))) for e in edges]
-    sets = [(names(clique), data(sigma, digits(sigma))) for clique, sigma in report.measured]
-    return words(
-        tag("h3", "Strongest ties"),
-        tag("ol", (tag("li", names(r.clique), " ", tag("b", percent(r.share))) for r in strongest), class_="ties"),
-        tag("p", "100%: one of the two columns tells the other. 0%: they are independent.", class_="note"),
-        folded(
-            f"All {plural(len(rows), 'pair')} measured together",
-            table(("Pair", "Times measured", "Tie"), rows, caption="Pairs measured together"),
-        ),
-        folded(
-            f"All {plural(len(sets), 'measurement')}",
-            table(("Measured", "Noise, σ"), sets, caption="Every measurement, in order"),
-        ),
-    )
-
-
-def _columns(report: ReportData) -> Html:
-    sure = confidence(report.confidence)
-    said = (
-        "Bars are the synthetic table. Over them, outlined, lies the range that holds the real count of every value "
-        f"of the column at once, with probability {sure}. Where the range is a thin line, the count is known almost exactly."
-    )
-    keys = tag(
-        "ul",
-        tag("li", tag("span", class_="key bar"), "synthetic"),
-        tag("li", tag("span", class_="key line"), "range of the real count"),
-        class_="legend",
-    )
-    counted = tag("p", report.counted) if report.counted else None
-    return words(tag("p", said), counted, keys, tag("div", map(_card, report.columns), class_="cards"))
-
-
-def _card(column: ColumnView) -> Html:
-    said = [f"{column.kind}, {plural(len(column.values) + column.left_out, 'value')}"]
-    if column.grouped > 1:
-        said.append(f"drawn {column.grouped} values at a time")
-    if column.radius is None:
-        said.append("never measured, so there is no range")
-    description = tag("p", column.description) if column.description else None
-    return tag(
-        "article", tag("h3", column.name), tag("p", "; ".join(said), class_="note"), description, distribution(column)
-    )
-
-
-def _pairs(report: ReportData) -> Html:
-    attributes = [c.name for c in report.columns]
-    if len(attributes) < 2:
-        return tag("p", "There is one column, so there are no pairs.")
-    if not report.pairs:
-        return tag(
-            "p", "No pair of columns was measured or judged in this run, so nothing bounds how far off any of them is."
-        )
-    sure = confidence(report.confidence)
-    said = (
-        "How far off a table of two columns may be: over all of its cells, the distances between real and synthetic counts "
-        f"add up to at most this share of the records, with probability {sure}. A record in the wrong cell counts twice, "
-        "so about 200% is the worst there is."
-    )
-    shown = _prominent(report)
-    drawn = [b for b in report.pairs if set(b.clique) <= set(shown)]
-    cells = {b.clique: Cell(b.share, f"{plain_names(b.clique)}: {_described(b)}", b.measured) for b in drawn}
-    missing = len(cells) < len(shown) * (len(shown) - 1) // 2
-    listed = sorted(report.pairs, key=lambda b: (-b.share, b.clique))[:MOST_PAIRS]
-    name = "All" if len(listed) == len(report.pairs) else f"The {MOST_PAIRS} furthest off of"
-    marked = "measured together" if any(b.measured for b in drawn) else None
-    fewer = f" Drawn: the {len(shown)} columns with the strongest ties." if len(shown) < len(attributes) else ""
-    return words(
-        tag("p", said + fewer),
-        legend(none="no bound" if missing else None, marked=marked),
-        heatmap(shown, cells, caption="Bounded error of every pair of columns", none="no bound"),
-        tag("p", "To find a pair, follow one name to the left and the other one down.", class_="note"),
-        folded(
-            f"{name} {plural(len(report.pairs), 'pair')}, as a table",
-            _bound_table([_bound_row(b) for b in listed], "Bounded error of every pair"),
-        ),
-    )
-
-
-def _described(bound: BoundView) -> str:
-    how = (
-        "measured together" if bound.measured else "checked at the end" if bound.checked else "bounded through other choices"
-    )
-    return f"at most {percent(bound.share)} ({count(bound.records)} records), {how}"
-
-
-def _basis(bound: BoundView) -> str:
-    return "measured" if bound.measured else "checked" if bound.checked else "inferred"
-
-
-def _bound_row(bound: BoundView) -> Sequence[Child]:
-    return (
-        names(bound.clique),
-        _basis(bound),
-        data(bound.share, percent(bound.share)),
-        data(bound.records, count(bound.records)),
-    )
-
-
-def _bound_table(rows: Sequence[Sequence[Child]], caption: str) -> Html:
-    return table(("Columns", "How", "Error, at most", "In records"), rows, caption=caption, text=2)
-
-
-def _marginals(report: ReportData) -> Html:
-    if not report.bounds:
-        return tag("p", "No marginal of the workload has a bound.")
-    few = min(MOST_RANKED, max(1, len(report.bounds) // 2))
-    peak = report.bounds[-1].share
-    best = ranking([_ranked(b) for b in report.bounds[:few]], peak=peak)
-    worst = ranking([_ranked(b) for b in reversed(report.bounds[-few:])], peak=peak)
-    said = (
-        f"The workload is what the table was made to preserve: {plural(report.queries, 'marginal')} ({report.workload}). "
-        f"Each bound holds with probability {confidence(report.confidence)} by itself"
-        + (
-            ", if no record of the private table is one declared impossible; each that is may add 2."
-            if report.zeros
-            else "."
-        )
-    )
-    gone = (
-        f" {plural(report.without_bound, 'marginal')} of it {'has' if report.without_bound == 1 else 'have'} no bound here."
-    )
-    listed = report.bounds[-MOST_LISTED:]
-    name = "All" if len(listed) == len(report.bounds) else f"The {MOST_LISTED} furthest off of"
-    rows = [_bound_row(b) for b in reversed(listed)]
-    return words(
-        tag("p", said + (gone if report.without_bound else "")),
-        tag("div", tag("div", tag("h3", "Closest"), best), tag("div", tag("h3", "Furthest off"), worst), class_="halves"),
-        folded(
-            f"{name} {plural(len(report.bounds), 'marginal')}, as a table", _bound_table(rows, "The workload's marginals")
-        ),
-    )
-
-
-def _ranked(bound: BoundView) -> Ranked:
-    return Ranked(bound.clique, bound.share, note=_basis(bound))
-
-
 def _making(report: ReportData) -> Html:
     steps = [
-        "A schema declared what the table may contain. It was written by people and is public.",
+        f"A schema declared what the table may contain. It was {report.origin} and is public.",
         f"{say.made_by(report.mechanism)} Every count that left the table did so with noise, paid for from the budget.",
         f"A model was fitted to the {plural(len(report.measured), 'noisy marginal')} ({show_size(report.model_size)}).",
         f"The model drew {plural(report.rows, 'synthetic record')}. The real table was not looked at again.",

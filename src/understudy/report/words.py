@@ -59,15 +59,18 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
         ("Relations that were not kept.", _relations(report)),
         (
             "Combinations outside the workload.",
-            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Nothing bounds the error of others.",
+            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Others may be far off; understudy "
+            "query says whether anything bounds one.",
         ),
         (
             "Standard errors and tests as if these were samples.",
             "The noise added for privacy comes on top of sampling error. Drawing more synthetic rows adds no information.",
         ),
-        ("Detail inside a bin.", "Numbers and dates are known by bin; where in its bin a value lies is drawn at random."),
         ("Decisions about single people.", "Nothing here says anything about one person, by design."),
     ]
+    if report.binned:
+        inside = "Columns go together by bin; where in its bin a number or date lies does not depend on the other columns."
+        found.insert(-1, ("Detail inside a bin.", inside))
     if abs(report.weight - 1) > 0.05:
         found.insert(
             2,

@@ -48,20 +48,27 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
     """Count what in a table does not fit: any table that ``synthesize`` takes. Not private."""
     faults: Counter[tuple[int, int]] = Counter()
     broken: Counter[int] = Counter()
+    rules: Counter[tuple[str, str]] = Counter()
     total = 0
     names = list(schema.domain)
-    for found in _columns(data, schema):
+    present = _columns(data, schema)
+    names += [column.name for column in schema.derived if present and all(column.name in found for found in present)]
+    for found in present:
         schema.require_columns(found)
         require([] if schema.person is None else [schema.person.column], found, "The table")
     for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
         with guarded("The table"):
-            columns = [batch.column(i) for i in range(len(names))]
+            everything = {name: batch.column(i) for i, name in enumerate(names)}
+            columns = [everything[name] for name in schema.domain]
             total += batch.num_rows
+            rules += _count_unruly(everything, schema)
             faults += _count_faults(columns, schema)
             if schema.zeros:
                 broken += _count_broken([c.encode(a) for c, a in zip(schema.columns, columns, strict=True)], schema)
+    if not total:
+        return [Misfit("(table)", "it has no rows", 0, 0, "nowhere: there is nothing to check")]
     misfits = [*_lines(data, schema, total), *_misfits(faults, schema, total), *_impossible(broken, schema, total)]
-    return [*misfits, *_left_out(data, schema, total)]
+    return [*misfits, *_unruly(rules, schema, total), *_left_out(data, schema, total)]
 
 
 def _left_out(data: Any, schema: Schema, total: int) -> list[Misfit]:
@@ -70,7 +77,11 @@ def _left_out(data: Any, schema: Schema, total: int) -> list[Misfit]:
     if person is None or isinstance(data, pa.RecordBatchReader):
         return []
     rows = total - int(open_source(data, schema).count([()])[0])
-    return [Misfit(person.column, f"beyond {person.rows:,} rows of a person", rows, total, "left out")] if rows else []
+    return (
+        [Misfit(person.column, f"beyond {person.rows:,} row{'s' * (person.rows != 1)} of a person", rows, total, "left out")]
+        if rows
+        else []
+    )
 
 
 def _columns(data: Any, schema: Schema) -> list[list[str]]:
@@ -88,8 +99,9 @@ def _columns(data: Any, schema: Schema) -> list[list[str]]:
         return [SqlReader(data, []).columns()]
     if isinstance(data, Mapping):
         return [[str(name) for name in data]]
-    arrow = isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader)
-    return [list(data.schema.names)] if arrow else []
+    if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return [list(data.schema.names)]
+    return [[str(name) for name in data.columns]] if type(data).__name__ == "DataFrame" else []
 
 
 def _named(data: Any, schema: Schema) -> Any:
@@ -115,7 +127,28 @@ def _count_faults(columns: Sequence[Any], schema: Schema) -> Counter[tuple[int, 
 
 
 def _count_broken(codes: Sequence[Codes], schema: Schema) -> Counter[int]:
-    return Counter({i: rows for i, zero in enumerate(schema.zeros) if (rows := _rows_in(codes, zero, schema))})
+    listed = [(i, zero) for i, zero in enumerate(schema.zeros) if not zero.of_order]
+    return Counter({i: rows for i, zero in listed if (rows := _rows_in(codes, zero, schema))})
+
+
+def _count_unruly(table: Mapping[str, Any], schema: Schema) -> Counter[tuple[str, str]]:
+    """Count the rows in which an order does not hold, or a derived column is not what it follows to be."""
+    counts = {("order", rule): rows for rule, rows in schema.orders.count_broken(table).items()}
+    derived = {column.name: column for column in schema.derived if column.name in table}
+    counts |= {("derived", name): int(column.broken(table).sum()) for name, column in derived.items()}
+    return Counter(counts)
+
+
+def _unruly(counts: Counter[tuple[str, str]], schema: Schema, total: int) -> list[Misfit]:
+    rules = {column.name: column for column in schema.derived}
+    found = []
+    for (kind, what), rows in sorted(counts.items()):
+        if rows and kind == "order":
+            found.append(Misfit(what, "out of order", rows, total, "stays, but is never generated"))
+        elif rows:
+            words = f"not what follows: {rules[what].rule}"
+            found.append(Misfit(what, words, rows, total, "is not read, and worked out", rules[what].line))
+    return found
 
 
 def _rows_in(codes: Sequence[Codes], zero: Zeros, schema: Schema) -> int:

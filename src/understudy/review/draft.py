@@ -14,6 +14,7 @@ import pyarrow as pa
 from understudy.errors import SourceError
 from understudy.review.blocks import MARK, Block, quote
 from understudy.review.calendar import draft_date, draft_datetime, draft_time
+from understudy.review.faults import GOES, line_faults
 from understudy.review.listing import draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
@@ -37,7 +38,7 @@ def draft_schema(data: Any) -> str:
     """Return a draft (TOML) for any table with names that ``synthesize`` takes. It looks at the data, and says so."""
     with open_data(data) as opened:
         blocks = [_column(look(opened, field)) for field in opened.types]
-        head = HEADER + _nullable(blocks) + _csv(opened)
+        head = HEADER + _nullable(blocks) + _csv(opened) + _odd_lines(data, opened)
         empty = opened.ask(f"SELECT count(*) FROM {VIEW}") == [(0,)]
     if empty:
         raise SourceError("The table has no rows to look at; write the schema by hand.")
@@ -62,6 +63,15 @@ def _csv(opened: Opened) -> str:
     if opened.dialect is not None and "header" not in settings and any(_is_number(name) for name in opened.types.names):
         lines.append(f"{MARK}a number as a name: if the first line holds no names, draft again with --header A,B,C")
     return "\n".join(["\n[table.csv]  # how the file seems to be written", *lines, ""]) if lines else ""
+
+
+def _odd_lines(data: Any, opened: Opened) -> str:
+    """Tell how many lines of a CSV file are not as they should be."""
+    if opened.dialect is None:
+        return ""
+    found = line_faults(opened.dialect.csv(data), None)
+    lines = [f"# {rows:,} of its lines: {fault}; {GOES[fault]}.\n" for fault, rows in found.items() if rows]
+    return "".join(["\n# The file is not written evenly:\n", *lines]) if lines else ""
 
 
 def _toml(value: str | list[str]) -> str:

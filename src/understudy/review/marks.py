@@ -33,6 +33,16 @@ class Mark:
         """Whether it asks where values may be missing."""
         return self.column is None and self.message.startswith("values were missing")
 
+    @property
+    def about_person(self) -> bool:
+        """Whether the column may be the one that identifies a person."""
+        return self.left_out and "person" in self.message
+
+    def like(self, other: Mark) -> bool:
+        """Whether another mark asks the same of another column."""
+        first, second = (re.sub(r"\d[\d,.]*|\([^)]*\)", "", mark.message).split()[:4] for mark in (self, other))
+        return self.line != other.line and None not in (self.column, other.column) and first == second
+
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a file as TOML has them: other separators (U+2028, U+0085) may stand in a value that was seen."""
@@ -78,6 +88,21 @@ def shown(text: str, mark: Mark) -> str:
 def accept(text: str, mark: Mark) -> str:
     """Return the file without a mark; a column that was left out stays so, with a word that it is."""
     return _replaced(text, mark.line, mark.line + 1, ["# Left out, as reviewed."] if mark.left_out else [])
+
+
+def accept_like(text: str, mark: Mark) -> str:
+    """Return the file without a mark, and without those that ask the same of other columns."""
+    for one in reversed([mark, *(other for other in marks_of(text) if mark.like(other))]):
+        text = accept(text, next(other for other in marks_of(text) if other.column == one.column))
+    return text
+
+
+def declare_person(text: str, mark: Mark, rows: int) -> str:
+    """Return the file with the column of a mark as the one that identifies a person, and with no mark there."""
+    lines = [line for line in _lines(accept(text, mark)) if not re.match(r"(person|rows_per_person) *=", line)]
+    top = next(i for i, line in enumerate(lines) if line.startswith("["))
+    person = [f"person = {json.dumps(mark.column, ensure_ascii=False)}", f"rows_per_person = {rows}", ""]
+    return "\n".join([*lines[:top], *person, *lines[top:]]) + "\n"
 
 
 def ask_instead(text: str, mark: Mark, message: str) -> str:

@@ -7,7 +7,7 @@ from understudy.schema.column import Column
 from understudy.schema.declaration import json_schema
 from understudy.schema.load import load_schema, parse_schema
 from understudy.schema.problems import Problem, SchemaFileError
-from understudy.schema.schema import Schema, require_reviewed
+from understudy.schema.schema import Schema, require_learnt_privately, require_reviewed
 from understudy.schema.zeros import DeclaredZeros
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "json_schema",
     "load_schema",
     "parse_schema",
+    "require_learnt_privately",
     "require_reviewed",
 ]

@@ -5,7 +5,7 @@ A scale turns the user's values into plain numbers and back; the bins do the res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from understudy.schema.bins import Bins, Numbers, RealBins
 from understudy.schema.cells import Kind
 from understudy.schema.column import Column, Operator, Truth
+from understudy.schema.fine import refined
+from understudy.schema.inside import place_inside
 from understudy.schema.reading import Fault, Reading, numbers_in
-from understudy.schema.scales import Scale, Whole
+from understudy.schema.scales import Clock, Moments, Scale, Whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,7 +39,7 @@ class Binned(Column):
     @cached_property
     def _null_moments(self) -> Numbers:
         """The moments, as numbers of the scale, that mean "missing"."""
-        values = self.scale.of_text(pa.array([] if self._numeric else self.own_nulls, pa.large_string()), ())
+        values = self.scale.of_text(pa.array([] if self.numeric else self.own_nulls, pa.large_string()), ())
         return values.numbers[~(values.missing | values.unreadable)]
 
     @cached_property
@@ -47,7 +49,8 @@ class Binned(Column):
         return values.numbers[~(values.missing | values.unreadable)]
 
     @property
-    def _numeric(self) -> bool:
+    def numeric(self) -> bool:
+        """Whether its values are numbers, not moments."""
         return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
 
     @cached_property
@@ -56,7 +59,7 @@ class Binned(Column):
         first = self.own_nulls[0] if self.own_nulls else ""
         if not first or pa.types.is_string(self.type):
             return first or None
-        if self._numeric:
+        if self.numeric:
             number = numbers_in(pa.array([first], pa.large_string())).numbers[0]
             fits = np.isfinite(number) and (number == round(number) or not pa.types.is_integer(self.type))
             return (int(number) if pa.types.is_integer(self.type) else float(number)) if fits else None
@@ -90,7 +93,7 @@ class Binned(Column):
         if not (low <= number <= high or number == self.other_number):
             return False
         written = self.scale.write(values.numbers, np.zeros(1, np.bool_))[0].as_py()
-        return not self._numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
+        return not self.numeric or float(written) == numbers_in(pa.array([text], pa.large_string())).numbers[0]
 
     def read_numbers(self, numbers: NDArray[np.float64]) -> Reading:
         """Find the bin of each number."""
@@ -132,15 +135,52 @@ class Binned(Column):
         faults[np.isin(numbers, self._null_moments)] = Fault.MISSING
         return Reading(codes, faults)
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:
-        """Draw a value inside each bin, uniformly."""
+    @cached_property
+    def fine(self) -> Binned | None:
+        """The same column with finer bins, each inside one of these; None where all bins hold one value alone."""
+        bins = refined(self.bins, self.scale.grain if isinstance(self.scale, Moments | Clock) else None)
+        if bins is None:
+            return None
+        other = self.places.other
+        if other is not None:
+            other = (
+                len(bins.lowest) if self.places.own_other is not None else int(bins.find(np.array([self.other_number]))[0])
+            )
+        return replace(self, bins=bins, places=replace(self.places, ordinary=len(bins.lowest), other=other))
+
+    @cached_property
+    def coarse(self) -> NDArray[np.int32]:
+        """The code of this column for each code of ``fine``."""
+        assert self.fine is not None
+        extra = np.arange(self.places.ordinary, self.size)
+        return np.append(self.bins.find(self.fine.bins.lowest), extra).astype(np.int32)
+
+    def decode(
+        self, codes: NDArray[np.integer], rng: np.random.Generator, inside: NDArray[np.float64] | None = None
+    ) -> pa.Array:
+        """Draw a value inside each bin: uniformly, or with a weight for each fine bin."""
         ordinary = np.minimum(codes, self.places.ordinary - 1)
-        numbers = self.bins.draw(ordinary, rng)
+        numbers = self.bins.draw(ordinary, rng) if inside is None else self._drawn(ordinary, inside, rng)
         if self.places.own_other is not None and self.other_number is not None:
             numbers = np.where(codes == self.places.own_other, self.other_number, numbers)
         null = np.asarray(codes == (-1 if self.places.null is None else self.places.null))
         written = self.scale.write(numbers, null)
         return written if self.null_value is None else pc.fill_null(written, pa.scalar(self.null_value, self.type))
+
+    def _drawn(self, codes: NDArray[np.integer], inside: NDArray[np.float64], rng: np.random.Generator) -> Numbers:
+        """Draw evenly from what lies inside each bin: of n rows, each takes another n-th part of it."""
+        assert self.fine is not None
+        order = rng.permutation(len(codes))
+        short = codes.astype(np.min_scalar_type(len(self.bins.lowest)))  # sorted by counting, and not by comparing
+        order = order[np.argsort(short[order], kind="stable")]
+        rows = np.bincount(codes, minlength=len(self.bins.lowest))
+        rank = np.arange(len(codes)) - np.repeat(np.cumsum(rows) - rows, rows)
+        parts = (rank + rng.random(len(codes))) / np.repeat(rows, rows)
+        cells, within = place_inside(inside, self.coarse[: len(inside)], codes[order], parts)  # in order: quick to look up
+        drawn = self.fine.bins.at(cells, within)
+        numbers = np.empty_like(drawn)
+        numbers[order] = drawn
+        return numbers
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return decoded values as a text file spells them: with their decimals."""

@@ -31,6 +31,10 @@ class Bins(Protocol):
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Numbers: ...  # noqa: D102
 
+    def at(self, codes: NDArray[np.integer], parts: NDArray[np.float64]) -> Numbers: ...  # noqa: D102
+
+    def sizes(self) -> NDArray[np.float64]: ...  # noqa: D102
+
 
 @dataclass(frozen=True, eq=False)
 class WholeBins:
@@ -80,6 +84,15 @@ class WholeBins:
         drawn: NDArray[np.int64] = rng.integers(self.lowest[codes], self.highest[codes], endpoint=True)
         return drawn
 
+    def at(self, codes: NDArray[np.integer], parts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number that lies so far up in each bin: 0 is its lowest, 1 (excluded) beyond its highest."""
+        low, high = self.lowest[codes], self.highest[codes]
+        return np.asarray(np.clip(low + np.floor(parts * (high - low + 1)).astype(np.int64), low, high), dtype=np.int64)
+
+    def sizes(self) -> NDArray[np.float64]:
+        """Return how many numbers each bin holds."""
+        return np.asarray(self.highest - self.lowest + 1, dtype=np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class RealBins:
@@ -125,9 +138,26 @@ class RealBins:
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw uniformly in each bin."""
+        return self.at(codes, rng.random(len(codes)))
+
+    def at(self, codes: NDArray[np.integer], parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the number that lies so far up in each bin, from 0 to 1."""
         low, high = self.lowest[codes], self.highest[codes]
-        drawn = low + rng.random(len(codes)) * (high - low)
+        drawn = low + parts * (high - low)
         if self.single:
             drawn = drawn.astype(np.float32).astype(np.float64)
         # Rounding must not push a draw into the next bin.
         return np.asarray(np.clip(drawn, low, high), dtype=np.float64)
+
+    def sizes(self) -> NDArray[np.float64]:
+        """Return the width of each bin."""
+        return np.asarray(np.diff(self.edges), dtype=np.float64)
+
+    def held(self, number: float) -> float:
+        """Return the nearest number that the column's type can hold."""
+        return float(np.float32(number)) if self.single else number
+
+    def after(self, number: float) -> float:
+        """Return the next larger number that the column's type can hold."""
+        kind = np.float32 if self.single else np.float64
+        return float(np.nextafter(kind(number), kind(np.inf)))

@@ -24,6 +24,25 @@ Held: TypeAlias = pa.Array | pa.ChunkedArray | Objects | Categories
 KEEP = -1  # a fault that keeps the provisional (clamped) code
 
 
+def fine_name(column: str) -> str:
+    """Return the name of the attribute that says where inside its bins a column's values lie."""
+    return f"{column} inside its bins"
+
+
+class Undivided:
+    """A column that is counted by its codes alone: nothing finer lies inside them."""
+
+    @property
+    def fine(self) -> None:
+        """There is none."""
+        return
+
+    @property
+    def coarse(self) -> NDArray[np.int32]:
+        """Of no fine codes, none."""
+        return np.empty(0, np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
     """What a comparison says of each code (or cell): whether it ``can`` hold, and whether it ``must``."""
@@ -152,6 +171,16 @@ class Column(ABC):
     def read_booleans(self, booleans: Bools) -> Reading:
         """Read booleans, one at a time: as 0 and 1, unless the column knows better."""
         return self.read_numbers(booleans.astype(np.float64))
+
+    @property
+    def fine(self) -> Column | None:
+        """The same column with finer codes, each inside one of these; None where a code is one value."""
+        return None
+
+    @property
+    def coarse(self) -> NDArray[np.int32]:
+        """The code of this column for each code of ``fine``."""
+        return np.arange(self.size, dtype=np.int32)
 
     @abstractmethod
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Array:

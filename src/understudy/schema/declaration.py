@@ -43,6 +43,15 @@ class CsvDeclaration(Declared):
     )
 
 
+class LearntDeclaration(Declared):
+    """What it cost to learn the schema from the rows; nobody need vouch for it."""
+
+    epsilon: float = Field(gt=0, description="Of the promise under which it was learnt, with delta.")
+    delta: float = Field(gt=0, lt=1, description="Of the promise under which it was learnt, with epsilon.")
+    unit: str = Field(default="add_remove", description="What that promise protects: a row, or a person with so many rows.")
+    private: bool = Field(default=True, description="false where the noise was seeded, for research.")
+
+
 class Table(Declared):
     """Settings of the whole table."""
 
@@ -56,6 +65,9 @@ class Table(Declared):
         default=[], description='Texts that mean "missing", such as "NA" or "?". Blank text always does.'
     )
     csv: CsvDeclaration | None = Field(default=None, description="How its CSV files are written, when not as usual.")
+    learnt: LearntDeclaration | None = Field(
+        default=None, description="Of a schema that was learnt under a budget: what that cost. Written by the software."
+    )
 
 
 class _Column(Declared):
@@ -208,10 +220,26 @@ class Time(_Binned):
     )
 
 
+class Derived(Declared):
+    """A column that follows from others: it is never read, and worked out for each synthetic row."""
+
+    kind: Literal["derived"]
+    description: str | None = Field(default=None, description="What the column holds, for people.")
+    expression: str | None = Field(default=None, description='How it follows: "month(admitted)", "adults + children".')
+    of: str | None = Field(default=None, description="The column that it is looked up by, instead of an expression.")
+    lookup: dict[str, bool | int | float | str] | None = Field(
+        default=None, min_length=1, description='Its value for each value (or bin) of that column: { "North" = 112 }.'
+    )
+    decimals: int | None = Field(default=None, ge=0, le=12, description="Values are rounded to this many decimals.")
+    type: Literal["string", "bool", "float32", "float64"] | IntegerType | None = Field(
+        default=None, description="The type of the column. Default: that of what is looked up, or worked out."
+    )
+
+
 ColumnDeclaration = Annotated[
-    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime | Time, Field(discriminator="kind")
+    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime | Time | Derived, Field(discriminator="kind")
 ]
-KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime", "time")
+KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime", "time", "derived")
 
 
 class Null(Declared):
@@ -221,7 +249,7 @@ class Null(Declared):
 
 
 class ZerosDeclaration(Declared):
-    """Combinations that cannot occur: listed, or by a rule ("when … then …", or "never …")."""
+    """Combinations that cannot occur: listed, or by a rule ("when … then …", "never …", or "always …", an order)."""
 
     description: str | None = Field(default=None, description="Why they cannot occur.")
     columns: list[str] | None = Field(default=None, description="The columns of the listed combinations.")
@@ -233,6 +261,9 @@ class ZerosDeclaration(Declared):
         default=None, description="What always holds under when, such as 'marital = \"Never-married\"'."
     )
     never: str | None = Field(default=None, description="A condition that never holds.")
+    always: str | None = Field(
+        default=None, description='An order of columns that always holds, such as "children <= household".'
+    )
 
 
 class SchemaDeclaration(Declared):

@@ -37,7 +37,7 @@ class Listed(Column):
     @property
     def other_label(self) -> str:
         """The declared catch-all value, for people."""
-        return _spell(self.other_value) if self.other_value is not None else ""
+        return spell(self.other_value) if self.other_value is not None else ""
 
     @property
     def null_value(self) -> str | int | None:
@@ -56,7 +56,7 @@ class Listed(Column):
 
     def ordinary_labels(self) -> tuple[str, ...]:
         """Spell each listed value, with what it means where that is declared."""
-        spelled = [_spell(value) for value in self.values]
+        spelled = [spell(value) for value in self.values]
         return tuple(f"{text} ({self.meanings[text]})" if text in self.meanings else text for text in spelled)
 
     @cached_property
@@ -66,7 +66,7 @@ class Listed(Column):
 
     @cached_property
     def _spelled(self) -> pa.Array:
-        return pa.array([_spell(value) for value in self._known], type=pa.large_string())
+        return pa.array([spell(value) for value in self._known], type=pa.large_string())
 
     @cached_property
     def _numbers(self) -> dict[float, int]:
@@ -74,9 +74,9 @@ class Listed(Column):
         found: dict[float, int] = {}
         for code, value in enumerate(self._known):
             number = _number(value)
-            if number is not None and (number not in found or _spell(value) == _spell_number(number)):
+            if number is not None and (number not in found or spell(value) == _spell_number(number)):
                 found[number] = code
-        words = [_spell(value) for value in self._known]
+        words = [spell(value) for value in self._known]
         as_words = {float(i): words.index(word) for i, word in enumerate(("false", "true")) if word in words}
         return as_words | found
 
@@ -145,10 +145,10 @@ class Listed(Column):
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each value with a listed literal; only ordinal columns have an order, that of listing."""
-        spelled = [_spell(value) for value in self._known]
-        if not isinstance(literal, str | int) or _spell(literal) not in spelled:
+        spelled = [spell(value) for value in self._known]
+        if not isinstance(literal, str | int) or spell(literal) not in spelled:
             return "unlisted"
-        code = spelled.index(_spell(literal))
+        code = spelled.index(spell(literal))
         codes = np.arange(self.size)
         if operator == "=":
             return self.unknown(Truth(codes == code, codes == code), other=False)
@@ -172,7 +172,8 @@ def _look_up(values: NDArray[Any], codes: dict[Any, int], kind: pa.DataType) -> 
     return np.asarray(np.array([*codes.values(), -1], dtype=np.int64)[rows])
 
 
-def _spell(value: Label) -> str:
+def spell(value: Label) -> str:
+    """Return a listed value as text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

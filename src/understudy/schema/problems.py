@@ -60,6 +60,7 @@ _MODELS: tuple[type[d.Declared], ...] = (
     d.Date,
     d.DateTime,
     d.Time,
+    d.Derived,
 )
 FIELDS = {kind: tuple(dict.fromkeys(["kind", *model.model_fields])) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
 SECTIONS = {

@@ -10,6 +10,8 @@ Public. Nothing is evaluated but comparisons of a column with a constant, joined
                | column "is" ["not"] "null"
     constant   = "text" | 'text' | number | true | false | 2024-01-31 | 2024-01-31T12:00:00 | 08:30
     column     = a bare name, or any name between `backticks`
+
+An order compares columns with one another: column ("<" | "<=") column ..., or all of them with ">" or ">=".
 """
 
 from __future__ import annotations
@@ -92,6 +94,19 @@ def parse_rule(text: str) -> Condition:
     condition = parser.condition()
     parser.end()
     return condition
+
+
+def parse_order(text: str) -> tuple[list[str], list[str]]:
+    """Parse an order of columns, such as "born <= admitted < discharged", into columns and what stands between them."""
+    parser = _Parser(text)
+    names = [parser.column()]
+    operators: list[str] = []
+    while (operator := next((mark for mark in ("<=", ">=", "<", ">") if parser.take(mark)), None)) is not None:
+        operators.append(operator)
+        names.append(parser.column())
+    if not operators or parser.current() is not None:
+        raise RuleError(f"expected columns with <, <=, > or >= between them, {parser.found()}")
+    return names, operators
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,13 +15,24 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
+from understudy.schema.binned import Binned
 from understudy.schema.build import build_column
-from understudy.schema.column import Column
-from understudy.schema.declaration import MAX_CODES, ColumnDeclaration, CsvDeclaration, Integer, SchemaDeclaration, Table
+from understudy.schema.column import Column, fine_name
+from understudy.schema.declaration import (
+    MAX_CODES,
+    ColumnDeclaration,
+    CsvDeclaration,
+    Derived,
+    Integer,
+    SchemaDeclaration,
+    Table,
+)
+from understudy.schema.derived import DerivedColumn, build_derived
 from understudy.schema.dialect import problem as dialect_problem
+from understudy.schema.orders import Order, Orders, read_order
 from understudy.schema.person import Person
 from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong
-from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction
+from understudy.schema.zeros import DeclaredZeros, build_zeros, contradiction, require_one_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +43,9 @@ class Schema:
     zeros: tuple[DeclaredZeros, ...]
     declaration: SchemaDeclaration
     source: str = "The schema"
+    derived: tuple[DerivedColumn, ...] = ()
+    """Columns that are worked out from ``columns``, and have no codes."""
+    orders: Orders = field(default_factory=Orders)
 
     @classmethod
     def from_domain(cls, sizes: Mapping[str, int]) -> Schema:
@@ -73,18 +87,31 @@ class Schema:
         """The attributes and their sizes."""
         return Domain(tuple(c.name for c in self.columns), tuple(c.size for c in self.columns))
 
+    @cached_property
+    def fine(self) -> Domain:
+        """The columns that have values inside their bins, each as an attribute of its own with finer bins."""
+        found = {fine_name(c.name): c.fine.size for c in self.columns if c.fine is not None}
+        return Domain.of({name: size for name, size in found.items() if name not in self.domain})
+
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.domain.index(name)]
+
+    @cached_property
+    def written(self) -> tuple[Column | DerivedColumn, ...]:
+        """The columns of a decoded table, derived ones among them, in the order of their declaration."""
+        known: dict[str, Column | DerivedColumn] = {column.name: column for column in self.columns}
+        known |= {column.name: column for column in self.derived}
+        return tuple(known[name] for name in self.declaration.columns)
 
     @property
     def arrow_schema(self) -> pa.Schema:
         """The names and Arrow types of a decoded table."""
-        return pa.schema([pa.field(column.name, column.type) for column in self.columns])
+        return pa.schema([pa.field(column.name, column.type) for column in self.written])
 
     def require_columns(self, names: Iterable[str]) -> None:
         """Check that a table with columns ``names`` has every declared one, and maybe more. Sees no value."""
         present = list(names)
-        spare = [name for name in present if name not in self.domain]
+        spare = [name for name in present if name not in self.declaration.columns]
         problems = [
             Problem(f"the table has no such column.{did_you_mean(column.name, spare)}", column.name, column.line)
             for column in self.columns
@@ -96,6 +123,14 @@ class Schema:
         if twice is not None:
             raise SchemaError(f'The table has two columns named "{twice}"; rename one of them.')
 
+    def require_counted(self, names: Iterable[str]) -> None:
+        """Refuse the name of a derived column where a column with codes is asked for."""
+        wanted = set(names)
+        for column in self.derived:
+            if column.name in wanted:
+                parents = " and ".join(f'"{parent.name}"' for parent in column.parents)
+                raise SchemaError(f'Column "{column.name}" is derived, and has no counts of its own; ask for {parents}.')
+
     def encode(self, table: pa.Table | pa.RecordBatch) -> NDArray[np.int32]:
         """Return codes, rows × columns, each column contiguous. Any value gets a code; no row is dropped."""
         self.require_columns(table.schema.names)
@@ -104,17 +139,36 @@ class Schema:
             codes[:, position] = column.encode(table.column(column.name))
         return codes
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> pa.Table:
-        """Return a table in the user's own types; a value inside a bin is drawn uniformly with ``rng``."""
+    def decode(
+        self,
+        codes: NDArray[np.integer],
+        rng: np.random.Generator,
+        inside: Mapping[str, NDArray[np.float64]] | None = None,
+        given: Mapping[str, pa.Array] | None = None,
+    ) -> pa.Table:
+        """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
+
+        Uniformly, or by the weights that ``inside`` has for the fine bins of a column. ``given`` are whole columns that are
+        known already. Declared orders hold, and derived columns are worked out.
+        """
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
             raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
-        arrays = []
-        for position, column in enumerate(self.columns):
-            one = np.ascontiguousarray(codes[:, position])
+        known = given or {}
+        apart = {c.name: np.ascontiguousarray(codes[:, position]) for position, c in enumerate(self.columns)}
+        arrays: dict[str, pa.Array] = {}
+        for column in self.columns:
+            one = apart[column.name]
             if len(one) and (one.min() < 0 or one.max() >= column.size):
                 raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
-            arrays.append(column.decode(one, rng))
-        return pa.Table.from_arrays(arrays, schema=self.arrow_schema)
+            if column.name in known:
+                arrays[column.name] = known[column.name]
+            elif isinstance(column, Binned):
+                arrays[column.name] = column.decode(one, rng, (inside or {}).get(column.name))
+            else:
+                arrays[column.name] = column.decode(one, rng)
+        self.orders.settle(arrays, apart, rng, tuple(known))
+        arrays |= {column.name: column.work_out(arrays) for column in self.derived}
+        return pa.Table.from_arrays([arrays[column.name] for column in self.written], schema=self.arrow_schema)
 
 
 def require_reviewed(schema: Schema) -> None:
@@ -123,6 +177,14 @@ def require_reviewed(schema: Schema) -> None:
         raise SchemaError(
             f"{schema.source} is still a draft, written by looking at the data. Go through its lines marked "
             "REVIEW (understudy schema review), then set draft = false under [table]."
+        )
+
+
+def require_learnt_privately(schema: Schema) -> None:
+    """Refuse a schema that was learnt with seeded noise: it discloses what it learnt."""
+    if schema.table.learnt is not None and not schema.table.learnt.private:
+        raise SchemaError(
+            f"{schema.source} was learnt with a seed, for research, and is not private. Learn it again without one."
         )
 
 
@@ -137,13 +199,33 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
     for name, column in declared.columns.items():
         path: Path = ("columns", name)
         try:
-            columns.append(build_column(name, column, declared.table.nulls, locate(path)))
+            if not isinstance(column, Derived):
+                columns.append(build_column(name, column, declared.table.nulls, locate(path)))
         except Wrong as fault:
             problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
+    if not problems and not columns:
+        problems.append(Problem("every column is derived; declare those that they follow from.", line=locate(("columns",))))
     if problems:
         raise SchemaFileError(source, problems)
     schema = Schema(tuple(columns), (), declared, source)
-    return Schema(tuple(columns), _build_zeros(schema, locate), declared, source)
+    derived = _build_derived(schema, locate)
+    zeros, orders = _build_zeros(schema, locate)
+    return Schema(tuple(columns), zeros, declared, source, derived, orders)
+
+
+def _build_derived(schema: Schema, locate: Locate) -> tuple[DerivedColumn, ...]:
+    found: list[DerivedColumn] = []
+    problems: list[Problem] = []
+    for name, column in schema.declaration.columns.items():
+        path: Path = ("columns", name)
+        try:
+            if isinstance(column, Derived):
+                found.append(build_derived(name, column, schema.columns, locate(path)))
+        except Wrong as fault:
+            problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
+    if problems:
+        raise SchemaFileError(schema.source, problems)
+    return tuple(found)
 
 
 def _person_fault(declared: SchemaDeclaration) -> Wrong | None:
@@ -162,16 +244,25 @@ def _key(wrong: Wrong) -> Path:
     return () if wrong.key is None else (wrong.key,)
 
 
-def _build_zeros(schema: Schema, locate: Locate) -> tuple[DeclaredZeros, ...]:
+def _build_zeros(schema: Schema, locate: Locate) -> tuple[tuple[DeclaredZeros, ...], Orders]:
+    """Build every entry of [[zeros]]: listed combinations and rules, then the orders all together."""
     zeros: list[DeclaredZeros] = []
+    orders: list[Order] = []
     problems: list[Problem] = []
     for position, entry in enumerate(schema.declaration.zeros):
         try:
-            zeros.append(build_zeros(entry, schema.columns))
+            require_one_form(entry)
+            if entry.always is not None:
+                orders += read_order(entry.always, schema.columns)
+                _ = Orders(tuple(orders)).zeros(schema.domain.attributes)
+            else:
+                zeros.append(build_zeros(entry, schema.columns))
         except Wrong as wrong:
             problems.append(Problem(f"[[zeros]] {wrong.message}", line=locate(("zeros", position, *_key(wrong)))))
+    if not problems:
+        zeros += Orders(tuple(orders)).zeros(schema.domain.attributes)
     if not problems and (message := contradiction(zeros, schema.domain)):
         problems.append(Problem(message, line=locate(("zeros", 0))))
     if problems:
         raise SchemaFileError(schema.source, problems)
-    return tuple(zeros)
+    return tuple(zeros), Orders(tuple(orders))

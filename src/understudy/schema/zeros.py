@@ -29,18 +29,24 @@ class DeclaredZeros(Zeros):
 
     rule: str = ""
     undecided: tuple[str, ...] = ()  # columns with a bin on both sides of the rule's boundary
+    of_order: bool = False  # whether it follows from an order, which holds inside bins too
 
 
-def build_zeros(declared: ZerosDeclaration, columns: Sequence[Column]) -> DeclaredZeros:
-    """Build one entry of the file; raises Wrong."""
-    known = {column.name: column for column in columns}
+def require_one_form(declared: ZerosDeclaration) -> None:
+    """Refuse an entry that is none of the forms, or several; raises Wrong."""
     forms = [
         declared.columns is not None or declared.values is not None,
         declared.when is not None,
         declared.never is not None,
+        declared.always is not None,
     ]
     if sum(forms) != 1 or (declared.then is not None) != (declared.when is not None):
-        raise Wrong("an impossible combination is columns with values, or when with then, or never.")
+        raise Wrong("an impossible combination is columns with values, or when with then, or never, or always.")
+
+
+def build_zeros(declared: ZerosDeclaration, columns: Sequence[Column]) -> DeclaredZeros:
+    """Build one entry of the file that is no order; raises Wrong."""
+    known = {column.name: column for column in columns}
     if declared.never is not None:
         return _from_rule(All((_parse(declared.never, "never"),)), f"never {declared.never}", known, ["never"])
     if declared.when is not None and declared.then is not None:

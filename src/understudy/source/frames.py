@@ -52,10 +52,15 @@ HEADER = (
 
 def require(declared: Iterable[str], found: Sequence[str], where: str, *, quote: bool = True) -> None:
     """Raise when a declared column is missing or ambiguous; ``quote`` says whether a name like it may be shown."""
-    for name in declared:
-        if name not in found:
-            hint = did_you_mean(name, found) if quote else HEADER
-            raise SourceError(f'{where} has no column "{name}", which the schema declares.{hint}')
+    wanted = list(declared)
+    missing = [name for name in wanted if name not in found]
+    if len(missing) == 1 or (missing and not quote):
+        hint = did_you_mean(missing[0], found) if quote else HEADER
+        raise SourceError(f'{where} has no column "{missing[0]}", which the schema declares.{hint}')
+    if missing:
+        listed = "".join(f'\n  "{name}".{did_you_mean(name, found)}' for name in missing)
+        raise SourceError(f"{where} has {len(missing)} columns less than the schema declares:{listed}")
+    for name in wanted:
         if found.count(name) > 1:
             raise SourceError(f'{where} has more than one column "{name}"; names must differ.')
 

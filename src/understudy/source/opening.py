@@ -14,15 +14,16 @@ import numpy as np
 from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
 from understudy.source.csv import Csv
-from understudy.source.files import FilesReader
+from understudy.source.files import FilesReader, files_of
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Reader, Source
+from understudy.source.spark import SparkSource, is_spark
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource, StreamedSource
 
 _ACCEPTED = (
-    "a pandas or polars frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
+    "a pandas, polars or Spark frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
     "integer codes, the path or glob of CSV or Parquet files, Csv(path), or Sql(query)"
 )
 
@@ -30,9 +31,9 @@ _ACCEPTED = (
 def open_source(data: Any, schema: Declared) -> Source:
     """Return the source of exact counts for ``data`` under ``schema``.
 
-    Frames and arrays are coded once and kept as codes; files and queries are read anew at each count. Columns
-    that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in its
-    order.
+    Frames and arrays are coded once and kept as codes; files and queries are read anew at each count; Spark counts its own
+    tables. Columns that the schema does not declare are ignored. A two-dimensional array holds the schema's own codes, in
+    its order.
     """
     person = schema.person
     if isinstance(data, np.ndarray) and data.dtype.names is None:
@@ -42,12 +43,29 @@ def open_source(data: Any, schema: Declared) -> Source:
                 "frame, a dict or a structured array that has it."
             )
         return MemorySource.of_codes(data, schema.domain)
+    if is_spark(data):
+        return SparkSource(data, schema)
     names = [*schema.domain] if person is None else [*schema.domain, person.column]
     reader = open_reader(data, names, getattr(schema, "csv", None))
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema)
     with guarded(f"This {type(data).__name__}"):
         return MemorySource.of_reader(reader, schema)
+
+
+def columns_of(data: Any, csv: Settings | None) -> list[str]:
+    """Return the names of the columns of a table that has them, without looking at a row."""
+    if isinstance(data, str | Path | Csv):
+        return list(files_of(data, csv)[0].columns())
+    if isinstance(data, np.ndarray) and data.dtype.names is not None:
+        return list(data.dtype.names)
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    if hasattr(data, "schema") and hasattr(data.schema, "names") and not isinstance(data, Sql):
+        return [str(name) for name in data.schema.names]
+    if type(data).__name__ == "DataFrame":
+        return [str(name) for name in data.columns]
+    raise SourceError("Which columns this table has is not told without reading it: name those that you want.")
 
 
 def open_reader(data: Any, names: list[str], csv: Settings | None) -> Reader:

@@ -29,7 +29,10 @@ class Source(Protocol):
         ...
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        """Return the exact counts of each clique, shaped ``domain.shape(clique)``."""
+        """Return the exact counts of each clique, shaped ``domain.shape(clique)``.
+
+        Where rows come here, an attribute of the schema's ``fine`` may be counted too, by itself.
+        """
         ...
 
 
@@ -62,6 +65,16 @@ class Encoder(Protocol):
         """The column's name in the table."""
         ...
 
+    @property
+    def fine(self) -> Encoder | None:
+        """The same column with finer codes; None where it has none."""
+        ...
+
+    @property
+    def coarse(self) -> NDArray[np.int32]:
+        """The code of this column for each code of ``fine``."""
+        ...
+
     def encode(self, values: Held) -> NDArray[np.int32]:
         """Return one code a row, each by its own value alone, whatever that is."""
         ...
@@ -73,6 +86,11 @@ class Declared(Protocol):
     @property
     def domain(self) -> Domain:
         """The attributes and their sizes."""
+        ...
+
+    @property
+    def fine(self) -> Domain:
+        """The attributes that say where inside its bins a column's values lie (``fine_name``)."""
         ...
 
     @property

@@ -12,8 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import NOTHING, Clique, Domain
 from understudy.errors import SourceError
+from understudy.schema.column import fine_name
 from understudy.schema.person import Identities, Person
 from understudy.source.codes import Codes, chunk_rows, narrow, pack, rechunk
 from understudy.source.compress import compress
@@ -26,12 +27,17 @@ KEPT_BYTES = 2**28
 
 
 class MemorySource:
-    """Codes in memory, encoded once, equal rows folded together."""
+    """Codes in memory, encoded once, equal rows folded together.
 
-    def __init__(self, domain: Domain, batches: Iterable[Codes]) -> None:
+    Batches may have the attributes of ``fine`` as well, behind those of the domain: of these, only counts are kept.
+    """
+
+    def __init__(self, domain: Domain, batches: Iterable[Codes], fine: Domain = NOTHING) -> None:
         self.domain = domain
-        chunks = rechunk(batches, chunk_rows(domain.sizes))
+        alone = Tally(fine, [(name,) for name in fine])
+        chunks = rechunk(_without_fine(batches, alone), chunk_rows(domain.sizes))
         self._chunks = tuple(compress(chunk, domain.sizes) for chunk in chunks)
+        self._alone = dict(zip(alone.cliques, alone.counts(), strict=True))
 
     @classmethod
     def of_codes(cls, codes: NDArray[np.integer], domain: Domain) -> MemorySource:
@@ -53,14 +59,15 @@ class MemorySource:
     @classmethod
     def of_reader(cls, reader: Reader, schema: Declared) -> MemorySource:
         """Read a table, and keep its codes."""
-        return cls(schema.domain, rows_of(reader, schema).batches(schema.domain))
+        return cls(schema.domain, rows_of(reader, schema).batches(whole(schema)), schema.fine)
 
     def count(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Return the exact counts of each clique."""
-        tally = Tally(self.domain, cliques)
+        tally = Tally(self.domain, [clique for clique in cliques if clique not in self._alone])
         for chunk in self._chunks:
             tally.add(chunk, folded=True)
-        return tally.counts()
+        counted = iter(tally.counts())
+        return [self._alone[c].copy() if c in self._alone else next(counted) for c in cliques]
 
 
 class StreamedSource:
@@ -71,7 +78,7 @@ class StreamedSource:
     """
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
-        self.domain = schema.domain
+        self.domain, self._fine, self._whole = schema.domain, schema.fine, whole(schema)
         self._rows = rows_of(reader, schema)
         self._counted = 0
         self._kept: MemorySource | None = None
@@ -86,13 +93,13 @@ class StreamedSource:
     def _keep(self) -> MemorySource | None:
         """Return the codes of all rows in memory; None where they are too many."""
         row = sum(np.min_scalar_type(size - 1).itemsize for size in self.domain.sizes)
-        batches = _Within(self._rows.batches(self.domain), KEPT_BYTES // max(row, 1))
-        kept = MemorySource(self.domain, batches)
+        batches = _Within(self._rows.batches(self._whole), KEPT_BYTES // max(row, 1))
+        kept = MemorySource(self.domain, batches, self._fine)
         return None if batches.cut else kept
 
     def _pass(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        needed = self.domain.clique({attribute for clique in cliques for attribute in clique})
-        domain = self.domain.project(needed)
+        needed = self._whole.clique({attribute for clique in cliques for attribute in clique})
+        domain = self._whole.project(needed)
         tally = Tally(domain, cliques)
         for chunk in rechunk(self._rows.batches(domain), chunk_rows(domain.sizes)):
             tally.add(chunk)
@@ -115,11 +122,19 @@ class _Within:
             yield batch
 
 
+Used = tuple[Batch, Codes, NDArray[np.bool_]]
+"""Some rows of a table, their codes in the order of the schema, and which of them are used."""
+
+
 class Rows(Protocol):
     """The rows of a table that are used, as codes; the same rows in every pass."""
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Yield the codes of some attributes, in the order of the domain."""
+        ...
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches of all columns, with their codes, and which rows are used."""
         ...
 
 
@@ -133,44 +148,80 @@ class AllRows:
     """Every row. Only the columns that are asked for are read."""
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
-        self._reader, self._columns = reader, tuple(schema.columns)
+        self._reader, self._columns, self._domain = reader, tuple(schema.columns), schema.domain
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch."""
-        columns = [column for column in self._columns if column.name in domain]
+        columns = [column for column in self._columns if column.name in domain or fine_name(column.name) in domain]
         for batch in self._reader.batches([column.name for column in columns]):
-            yield encode_batch(batch, columns, domain.sizes)
+            yield encode_batch(batch, columns, domain)
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches of all columns, with their codes."""
+        for batch in self._reader.batches([column.name for column in self._columns]):
+            yield batch, encode_batch(batch, self._columns, self._domain), np.ones(batch.num_rows, np.bool_)
 
 
 class PersonsRows:
-    """So many rows of each person. All columns are read, since what a row says decides whether it is used."""
+    """So many rows of each person. All columns are read, since what a row says decides whether it is used.
+
+    That goes for what lies inside the bins too: rows that differ in it alone are not the same to whoever counts it.
+    """
 
     def __init__(self, reader: Reader, schema: Declared, person: Person) -> None:
-        self._reader, self._columns, self._domain, self._person = reader, tuple(schema.columns), schema.domain, person
+        self._reader, self._columns, self._domain, self._person = reader, tuple(schema.columns), whole(schema), person
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch; before the first pass comes one that reads who has which rows."""
-        limit = Limit(self._census, self._person.rows)
         wanted = [self._domain.index(name) for name in domain]
-        for codes, identities in self._read():
-            used = limit.used(Marks.of(identities, codes), identities.missing)
+        for _, codes, used in self.used():
             yield Codes(int(used.sum()), tuple(codes.columns[i][used] for i in wanted))
+
+    def used(self) -> Iterator[Used]:
+        """Yield all batches, with their codes, and which of their rows are used."""
+        limit = Limit(self._census, self._person.rows)
+        for batch, codes, identities in self._read():
+            used = limit.used(Marks.of(identities, codes), identities.missing)
+            yield batch, codes, used
 
     @cached_property
     def _census(self) -> Census:
-        marks = (Marks.of(identities, codes).take(~identities.missing) for codes, identities in self._read())
+        marks = (Marks.of(identities, codes).take(~identities.missing) for _, codes, identities in self._read())
         return Census.of(marks, self._person.rows)
 
-    def _read(self) -> Iterator[tuple[Codes, Identities]]:
+    def _read(self) -> Iterator[tuple[Batch, Codes, Identities]]:
         names = [column.name for column in self._columns]
         for batch in self._reader.batches([*names, self._person.column]):
             identities = self._person.identify(batch.column(len(names)))
-            yield encode_batch(batch, self._columns, self._domain.sizes), identities
+            yield batch, encode_batch(batch, self._columns, self._domain), identities
 
 
-def encode_batch(batch: Batch, columns: Sequence[Encoder], sizes: Sequence[int]) -> Codes:
-    """Encode one batch that has the columns in order."""
-    codes = (
-        narrow(column.encode(batch.column(i)), size) for i, (column, size) in enumerate(zip(columns, sizes, strict=True))
-    )
-    return Codes(batch.num_rows, tuple(codes))
+def whole(schema: Declared) -> Domain:
+    """Return the attributes of the schema, and then those inside its bins."""
+    return Domain((*schema.domain.attributes, *schema.fine.attributes), (*schema.domain.sizes, *schema.fine.sizes))
+
+
+def encode_batch(batch: Batch, columns: Sequence[Encoder], domain: Domain) -> Codes:
+    """Encode one batch that has the columns in order, as the attributes of the domain; each value is read once."""
+    found: dict[str, NDArray[np.int32]] = {}
+    declared = {column.name for column in columns}
+    for place, column in enumerate(columns):
+        values, fine, inside = batch.column(place), column.fine, fine_name(column.name)
+        if fine is None or inside not in domain or inside in declared:
+            found[column.name] = column.encode(values)
+        else:
+            found[inside] = fine.encode(values)
+            found[column.name] = column.coarse[found[inside]]
+    return Codes(batch.num_rows, tuple(narrow(found[name], size) for name, size in zip(domain, domain.sizes, strict=True)))
+
+
+def _without_fine(batches: Iterable[Codes], alone: Tally) -> Iterator[Codes]:
+    """Count the attributes inside bins, which come last, and yield the others."""
+    more = len(alone.domain)
+    if not more:
+        yield from batches
+        return
+    for batch in batches:
+        last = len(batch.columns) - more
+        alone.add(Codes(batch.rows, batch.columns[last:]))
+        yield Codes(batch.rows, batch.columns[:last])

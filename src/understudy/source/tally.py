@@ -39,7 +39,7 @@ class Tally:
     def __init__(self, domain: Domain, cliques: Sequence[Clique]) -> None:
         self.domain = domain
         self.cliques = tuple(tuple(clique) for clique in cliques)
-        self._asked = [_positions(domain, clique) for clique in self.cliques]
+        self._asked = [positions_of(domain, clique) for clique in self.cliques]
         self._counts = {p: np.zeros([domain.sizes[i] for i in p], np.int64) for p in self._asked}
         self._plans: dict[int, tuple[Carrier, ...]] = {}
 
@@ -148,7 +148,8 @@ def _sum_out(table: Counts, carrier: Carrier) -> list[tuple[Positions, Counts]]:
     return result
 
 
-def _positions(domain: Domain, clique: Clique) -> Positions:
+def positions_of(domain: Domain, clique: Clique) -> Positions:
+    """Return where the attributes of ``clique`` stand; one that cannot be counted is refused."""
     positions = tuple(sorted({domain.index(attribute) for attribute in clique}))
     if len(positions) != len(clique):
         raise WorkloadError(f"The marginal {', '.join(clique)} names an attribute twice; name each once.")

@@ -14,19 +14,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.domain import Clique, Domain
+from understudy.domain import NOTHING, Clique, Domain
 from understudy.source.csv import Csv
 from understudy.source.guard import unforeseen
 from understudy.source.opening import is_series, open_source
 from understudy.source.protocol import Declared, Source
+from understudy.source.spark import is_spark
 from understudy.source.sql import Sql, require_query
 
 
 class Unopened:
-    """A source that opens its table at the first count. However that or counting fails, nothing of the table is told."""
+    """A source that opens its table at the first count. However that or counting fails, nothing of the table is told.
 
-    def __init__(self, domain: Domain, open_: Callable[[], Source]) -> None:
-        self.domain = domain
+    ``fine`` are the attributes inside bins that it can count.
+    """
+
+    def __init__(self, domain: Domain, open_: Callable[[], Source], fine: Domain = NOTHING) -> None:
+        self.domain, self.fine = domain, fine
         self._open: Callable[[], Source] | None = open_
         self._source: Source | None = None
 
@@ -39,20 +43,29 @@ class Unopened:
             return self._source.count(cliques)
 
 
-def unopened(data: Any, schema: Declared) -> Source:
+def unopened(data: Any, schema: Declared) -> Unopened:
     """Return the source of ``data``, of which no row is read yet; a wrong kind or a missing column is told now.
 
-    Of files, that is their names and headers; of frames, dicts and arrays, what an empty one of the same columns tells. Of a
-    lazy frame, a stream or a query nothing is asked for: its columns are looked for at the first count.
+    Of files, that is their names and headers; of a Spark frame, the columns that Spark knows; of other frames, dicts and
+    arrays, what an empty one of the same columns tells. Of a lazy frame, a stream or a query nothing is asked for: its
+    columns are looked for at the first count.
     """
-    if isinstance(data, str | Path | Csv):
-        files = open_source(data, schema)
-        return Unopened(schema.domain, lambda: files)
+    if isinstance(data, str | Path | Csv) or is_spark(data):
+        named = open_source(data, schema)
+        return Unopened(schema.domain, lambda: named, schema.fine)
     if isinstance(data, Sql):
         require_query(data)
     elif not _lazy(data):
         open_source(_without_rows(data), schema)
-    return Unopened(schema.domain, lambda: open_source(data, schema))
+    return Unopened(schema.domain, lambda: open_source(data, schema), schema.fine if _has_values(data) else NOTHING)
+
+
+def _has_values(data: Any) -> bool:
+    """Say whether rows come here with their values: those of an array of codes have none inside their bins."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.names is not None
+    known = isinstance(data, Sql | Mapping) or hasattr(data, "__arrow_c_stream__")
+    return known or type(data).__module__.partition(".")[0] in ("pandas", "polars")
 
 
 def _lazy(data: Any) -> bool:

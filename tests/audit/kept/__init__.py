@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from audit.mutant import Mutant
 
-from . import beyond, bounds, databases, door, ends, files, persons, questions, reading, releases, rooms
+from . import beyond, bounds, databases, door, ends, files, learning, persons, questions, reading, releases, rooms, spark
 
 PRODUCT: list[Mutant] = [
     mutant
-    for group in (door, beyond, questions, reading, persons, databases, files, rooms, ends, bounds, releases)
+    for group in (
+        door,
+        beyond,
+        questions,
+        reading,
+        persons,
+        databases,
+        spark,
+        files,
+        rooms,
+        ends,
+        bounds,
+        releases,
+        learning,
+    )
     for mutant in group.MUTANTS
 ]

@@ -72,7 +72,7 @@ MUTANTS = [
         (3, 11),
         "the sensitivity of a selection taken from the lightest candidate",
         ("privacy/questions/choice.py", "int(self.weights.max()) * unit.score", "int(self.weights.min()) * unit.score"),
-        APART,
+        "tests/contracts/test_questions.py::test_a_question_keeps_the_contract",
     ),
     one(
         "unrounded-estimates",
@@ -253,7 +253,7 @@ MUTANTS = [
         "the table is counted before the budget is asked",
         (
             "privacy/door.py",
-            "        self._pay(request, mask)\n        counts = _Counted(self._read, question.reads, self._domain)\n",
+            "        self._pay(request, mask)\n        counts = _Counted(self._read, question.reads, domain)\n",
             "        counts = self._read(question.reads)\n        self._pay(request, mask)\n",
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
@@ -326,8 +326,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "            yield encode_batch(batch, columns, domain.sizes)",
-            "            yield encode_batch(batch.drop_null(), columns, domain.sizes)",
+            "            yield encode_batch(batch, columns, domain)",
+            "            yield encode_batch(batch.drop_null(), columns, domain)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),
@@ -422,6 +422,20 @@ MUTANTS = [
         "an evaluation that does not say that it is not private",
         ("cli/evaluate.py", "    warn(NOT_PRIVATE)\n", ""),
         f"{CANARY}test_what_is_not_private_says_so",
+    ),
+    one(
+        "unmarked-evaluation-page",
+        26,
+        "the page of an evaluation without its banner",
+        ("report/evaluation_page.py", "        warning=INTERNAL,\n", "        warning=None,\n"),
+        "tests/report/test_page.py::test_an_evaluation_is_marked_whatever_the_release",
+    ),
+    one(
+        "unmarked-evaluation-json",
+        26,
+        "the figures of an evaluation as data that does not say that it is not private",
+        ("evaluate.py", '            "notice": NOT_PRIVATE,\n', ""),
+        "tests/test_evaluate.py::test_it_says_that_it_is_not_private",
     ),
     one(
         "questions-without-their-unit",

@@ -12,13 +12,24 @@ FILTER = "tests/privacy/test_filter.py::"
 
 MUTANTS: list[Mutant] = [
     one(
+        "other-values-in-the-same-bins",
+        33,
+        "a run goes on with a table that differs inside the bins alone",
+        (
+            "privacy/door.py",
+            "    marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps else []\n",
+            "    marks = [*fingerprinted(source.domain)] if journal.keeps else []\n",
+        ),
+        f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
+    ),
+    one(
         "opened-before-it-is-reserved",
         29,
         "The table is opened, and coded, before the budget is reserved",
         (
             "source/unopened.py",
-            "    return Unopened(schema.domain, lambda: open_source(data, schema))",
-            "    return open_source(data, schema)",
+            "    return Unopened(schema.domain, lambda: open_source(data, schema), schema.fine if _has",
+            "    opened = open_source(data, schema)\n    return Unopened(schema.domain, lambda: opened, schema.fine if _has",
         ),
         f"{READING}test_a_table_that_fails_on_its_first_read_leaves_a_run_on_record",
         f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything",

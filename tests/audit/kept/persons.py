@@ -17,8 +17,8 @@ MUTANTS = [
         "frames and dicts count every row of a person",
         (
             "source/tables.py",
-            "        return cls(schema.domain, rows_of(reader, schema).batches(schema.domain))\n",
-            "        return cls(schema.domain, AllRows(reader, schema).batches(schema.domain))\n",
+            "        return cls(schema.domain, rows_of(reader, schema).batches(whole(schema)), schema.fine)\n",
+            "        return cls(schema.domain, AllRows(reader, schema).batches(whole(schema)), schema.fine)\n",
         ),
         f"{MOVES}[pandas_frame-front]",
         AUDIT,
@@ -44,6 +44,17 @@ MUTANTS = [
             "            used = limit.used(Marks.of(identities, codes), identities.missing)\n",
             "            limit = Limit(self._census, self._person.rows)\n"
             "            used = limit.used(Marks.of(identities, codes), identities.missing)\n",
+        ),
+        f"{CONTRACT}test_every_form_and_order_uses_the_same_rows[csv_file]",
+    ),
+    one(
+        "rows-that-differ-inside-bins-taken-for-the-same",
+        16,
+        "which rows of a person are used depends on where they stand, if they differ inside their bins alone",
+        (
+            "source/persons.py",
+            "        for column in codes.columns:\n            rank",
+            "        for column in codes.columns[:5]:\n            rank",
         ),
         f"{CONTRACT}test_every_form_and_order_uses_the_same_rows[csv_file]",
     ),

@@ -60,6 +60,17 @@ MUTANTS = [
         f"{MARKS}test_what_is_made_of_it_later_says_it",
     ),
     one(
+        "unmarked-parts",
+        32,
+        "a long sample of a seeded release whose files do not say so in their names",
+        (
+            "release/parts.py",
+            'marked_path(self.folder / f"part-{part:06d}.parquet", self.sample.private)',
+            'self.folder / f"part-{part:06d}.parquet"',
+        ),
+        "tests/test_sample_parts.py::test_parts_of_a_seeded_release_say_that_they_are_not_private",
+    ),
+    one(
         "kept-arrow-metadata",
         (34, 14),
         "the metadata of the private table in the synthetic one: pandas writes there where its index stops",

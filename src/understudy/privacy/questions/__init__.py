@@ -5,6 +5,7 @@ from understudy.privacy.questions.choice import Choice, Selection
 from understudy.privacy.questions.distances import Distances, DistancesTo
 from understudy.privacy.questions.linear import Linear, linear_scale_for
 from understudy.privacy.questions.marginal import Marginal, Measurement
+from understudy.privacy.questions.shared import Shared, SharedTexts
 
 __all__ = [
     "Choice",
@@ -17,5 +18,7 @@ __all__ = [
     "Question",
     "Receipt",
     "Selection",
+    "Shared",
+    "SharedTexts",
     "linear_scale_for",
 ]

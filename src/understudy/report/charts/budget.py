@@ -16,10 +16,11 @@ Part = tuple[str, str, float]
 def parts(report: ReportData) -> list[Part]:
     """Return what the budget went on; parts without any are left out."""
     found = [
-        ("First measurements" if report.rounds else "Measurements", "first", report.starting),
+        ("First measurements" if report.rounds else "Measurements", "first", report.spending.starting),
         ("Choosing what to measure", "choose", sum(r.choosing for r in report.rounds)),
         ("Measuring what was chosen", "measure", sum(r.measuring for r in report.rounds)),
-        ("Checking the finished model", "check", report.checking),
+        ("Values inside bins", "inside", report.spending.inside),
+        ("Checking the finished model", "check", report.spending.checking),
         ("Not spent", "unspent", report.rho - report.spent),
     ]
     return [part for part in found if part[2] > 1e-9 * report.rho]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,16 @@ from understudy.report.tables import folded, table
 
 MOST_ROWS = 12
 """Horizontal bars shown for values without an order; the rest are in the table."""
-BETWEEN = " to "
-"""What the name of a bin has between its ends."""
+ENDS = " to | … "
+"""What the name of a bin, or of several, has between its ends."""
 MOST_LETTERS = 36
 """Of the names below a histogram; with more, the one in the middle is left out."""
 MOST_ORDERED_ROWS = 12
 """Ordered values beyond this become a histogram."""
+UNEQUAL, FINEST = 1.5, 200
+"""Bins whose widths differ by this factor are unequal; one narrower than this part of all cannot be drawn to scale."""
+DENSITY = "bins of unequal width: the area of a bar is its share"
+UNSCALED = "bins of unequal width, drawn equally wide: the height of a bar is its share"
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,27 @@ def distribution(column: ColumnView, labels: Labels = BAND) -> Html:
     return words(chart, _as_table(column, total, labels))
 
 
+def scaling(column: ColumnView) -> str:
+    """Say how a histogram shows bins of unequal width: by ``density``, or ``unscaled``; empty where they are equal."""
+    widths = [v.width for v in column.values if v.ordinary]
+    if not column.ordered or len(widths) < 3 or max(widths) <= UNEQUAL * min(widths):
+        return ""
+    if min(widths) >= sum(widths) / FINEST:
+        return "density"
+    return "unscaled" if len(widths) > MOST_ORDERED_ROWS else ""
+
+
+def scaled_words(column: ColumnView) -> list[str]:
+    """Say that bins are unequal, and how they are drawn; a last group of fewer neighbours is not worth a word."""
+    how, widths = scaling(column), [v.width for v in column.values if v.ordinary]
+    if column.grouped > 1 and max(widths[:-1], default=1.0) <= UNEQUAL * min(widths[:-1], default=1.0):
+        return []
+    return {"density": [DENSITY], "unscaled": [UNSCALED]}.get(how, [])
+
+
 def _is_histogram(column: ColumnView) -> bool:
-    return column.ordered and sum(v.ordinary for v in column.values) > MOST_ORDERED_ROWS
+    many = sum(v.ordinary for v in column.values) > MOST_ORDERED_ROWS
+    return column.ordered and (many or scaling(column) == "density")
 
 
 def _described(column: ColumnView, total: float, labels: Labels) -> str:
@@ -100,49 +124,92 @@ def _at(value: float, peak: float) -> str:
     return f"{100 * min(max(value / peak, 0.0), 1.0):.2f}%"
 
 
+@dataclass(frozen=True)
+class _Bar:
+    """A bar to scale: where it begins and ends, of 100 in all, and its heights, as shares of the highest."""
+
+    start: float
+    end: float
+    height: float
+    lower: float | None
+    upper: float | None
+
+
+def _bars(values: Sequence[Value], by_density: bool) -> list[_Bar]:
+    """Lay bars side by side: as wide as their bins and as high as their density, or all equally wide."""
+    widths = [v.width if by_density else 1.0 for v in values]
+    ends = [sum(widths[: i + 1]) for i in range(len(widths))]
+    peak = max(max(v.synthetic, v.upper or 0.0) / w for v, w in zip(values, widths, strict=True))
+    peak = max(peak, 1e-9)
+    return [
+        _Bar(
+            100 * (end - w) / ends[-1],
+            100 * end / ends[-1],
+            max(v.synthetic, 0.0) / w / peak,
+            None if v.lower is None else v.lower / w / peak,
+            None if v.upper is None else v.upper / w / peak,
+        )
+        for v, w, end in zip(values, widths, ends, strict=True)
+    ]
+
+
 def _histogram(column: ColumnView) -> Html:
-    bars = [v for v in column.values if v.ordinary]
+    values = [v for v in column.values if v.ordinary]
     special = [v for v in column.values if not v.ordinary]
-    peak, total = _peak(bars), max(sum(v.synthetic for v in column.values), 1e-9)
+    by_density = scaling(column) == "density"
+    total = max(sum(v.synthetic for v in column.values), 1e-9)
+    bars = _bars(values, by_density)
     drawing = tag(
         "svg",
-        (_bar(i, v, peak) for i, v in enumerate(bars)),
-        _band(bars, peak),
-        viewBox=f"0 0 {len(bars)} 100",
+        map(_bar, bars),
+        _band(bars),
+        viewBox="0 0 100 100",
         preserveAspectRatio="none",
         aria_hidden="true",
     )
-    highest = tag("p", percent(peak / total), class_="peak")
+    if by_density:
+        high = max(zip(bars, values, strict=True), key=lambda pair: pair[0].height)[1]
+        highest = f"densest: {high.label}, {percent(high.synthetic / total)}"
+    else:
+        highest = percent(_peak(values) / total)
     return words(
-        tag("div", highest, drawing, class_="histogram"),
-        _axis(bars),
+        tag("div", tag("p", highest, class_="peak"), drawing, class_="histogram"),
+        _axis(values, by_density),
         (_row(v, total, _peak(column.values)) for v in special),
     )
 
 
-def _bar(position: int, value: Value, peak: float) -> Html:
-    height = 100 * max(value.synthetic, 0.0) / peak
-    return tag("rect", x=f"{position + 0.06:g}", y=f"{100 - height:.2f}", width="0.88", height=f"{height:.2f}", class_="bar")
+def _bar(bar: _Bar) -> Html:
+    gap, height = 0.06 * (bar.end - bar.start), 100 * bar.height
+    return tag(
+        "rect",
+        x=f"{bar.start + gap:.3f}",
+        y=f"{100 - height:.2f}",
+        width=f"{bar.end - bar.start - 2 * gap:.3f}",
+        height=f"{height:.2f}",
+        class_="bar",
+    )
 
 
-def _band(bars: Sequence[Value], peak: float) -> Html | None:
+def _band(bars: Sequence[_Bar]) -> Html | None:
     """Return one outline over all bars: along the tops from left to right, back along the bottoms."""
-    if any(v.lower is None or v.upper is None for v in bars):
+    if any(b.lower is None or b.upper is None for b in bars):
         return None
-    tops = [f"L{i},{_y(v.upper, peak)}H{i + 1}" for i, v in enumerate(bars)]
-    bottoms = [f"L{i + 1},{_y(v.lower, peak)}H{i}" for i, v in reversed(list(enumerate(bars)))]
+    tops = [f"L{b.start:.2f},{_y(b.upper)}H{b.end:.2f}" for b in bars]
+    bottoms = [f"L{b.end:.2f},{_y(b.lower)}H{b.start:.2f}" for b in reversed(bars)]
     return tag("path", d="M" + "".join(tops)[1:] + "".join(bottoms) + "Z", class_="band", vector_effect="non-scaling-stroke")
 
 
-def _y(value: float | None, peak: float) -> str:
-    return f"{100 - 100 * (value or 0.0) / peak:.2f}"
+def _y(share: float | None) -> str:
+    return f"{100 - 100 * (share or 0.0):.2f}"
 
 
-def _axis(bars: Sequence[Value]) -> Html:
-    """Name where the bars begin, their middle and where they end; letters must not shrink with the drawing."""
-    first, last = bars[0].label.split(BETWEEN)[0], bars[-1].label.split(BETWEEN)[-1]
-    middle = bars[len(bars) // 2].label.split(BETWEEN)[0]
-    shown = [first, middle, last] if len(first + middle + last) <= MOST_LETTERS else [first, last]
+def _axis(bars: Sequence[Value], by_density: bool) -> Html:
+    """Name where the bars begin and end, and the middle one unless they are to scale. Letters must not shrink."""
+    first, middle = (re.split(ENDS, bars[i].label)[0] for i in (0, len(bars) // 2))
+    last = re.split(ENDS, bars[-1].label)[-1]
+    fits = not by_density and len(first + middle + last) <= MOST_LETTERS
+    shown = [first, middle, last] if fits else [first, last]
     return tag("p", (tag("span", name) for name in shown), class_="axis")
 
 

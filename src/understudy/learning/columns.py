@@ -1,0 +1,94 @@
+"""From what the door told of a column to its declaration. Public: all of it follows from released answers."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from understudy.learning.tree import First, ask_first, bins, divide
+from understudy.privacy import Door, Shared, sigma_for
+from understudy.schema import declaration as d
+from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE
+
+FIRST_SHARE = Fraction(1, 8)
+"""Of a column's budget, for what kind it is."""
+OTHER = "(other)"
+"""What texts that few people share are called."""
+_CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
+
+
+def learn_column(door: Door, column: str, rho: Fraction, delta: float) -> d.ColumnDeclaration | None:
+    """Learn one column through the door, for at most ``rho`` (and ``delta`` for texts); None if that is too little."""
+    first = ask_first(door, column, rho * FIRST_SHARE)
+    rest = rho * (1 - FIRST_SHARE)
+    kind = _kind(first)
+    if kind is None:
+        return None
+    nullable = first.sure(float(first.plain[MISSING]), 1)
+    if kind == "text":
+        return _texts(door, column, rest, delta, nullable=nullable)
+    if kind == "boolean":
+        place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
+        return d.Boolean(kind="boolean", **place)
+    if kind in ("date", "datetime"):
+        return _days(door, column, first, kind, rest, nullable=nullable)
+    return _numbers(door, column, first, kind, rest, nullable=nullable)
+
+
+def _kind(first: First) -> str | None:
+    """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
+    rows = {family: first.rows(family) for family in FAMILIES}
+    rows |= {"text": float(first.plain[TEXT]), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    numbers = rows["whole"] + rows["other"]
+    if first.sure(rows["other"], _CELLS["other"]) and 100 * rows["other"] > numbers:
+        rows["other"], rows["whole"] = numbers, 0
+    kind = max(rows, key=lambda family: rows[family])
+    return kind if first.sure(rows[kind], _CELLS[kind]) else None
+
+
+def _texts(door: Door, column: str, rho: Fraction, delta: float, *, nullable: bool) -> d.ColumnDeclaration | None:
+    found = door.shared(Shared(column, sigma_for(rho, door.unit), delta))
+    values = [text for text in found.texts if text != OTHER]
+    if not values:
+        return None
+    return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=nullable)
+
+
+def _numbers(
+    door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool
+) -> d.ColumnDeclaration | None:
+    families = (0,) if kind == "whole" else (0, 1)
+    found = bins(divide(door, column, first, families, rho))
+    if not found:
+        return None
+    if kind != "whole":
+        edges = [*(low for low, _ in found), found[-1][1]]
+        return d.Real(kind="real", edges=edges, **_place(nullable, edges[:-1]))
+    starts = [int(low) + (low < 0) for low, _ in found]
+    last = int(found[-1][1]) - (found[-1][1] > 0)
+    return d.Integer(kind="integer", **_edges([*starts, max(last, starts[-1])]), **_place(nullable, starts))
+
+
+def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:
+    found = bins(divide(door, column, first, (FAMILIES.index(kind),), rho))
+    if not found:
+        return None
+    days = [*(int(low) for low, _ in found), int(found[-1][1]) - 1]
+    dates: list[date] = [np.datetime64(day, "D").astype(object) for day in days]
+    if kind == "date":
+        return d.Date(kind="date", **_edges(dates), **_place(nullable, dates[:-1]))
+    moments = [*(datetime.combine(day, time()) for day in dates[:-1]), datetime.combine(dates[-1], time(23, 59, 59))]
+    return d.DateTime(kind="datetime", **_edges(moments), **_place(nullable, moments[:-1]))
+
+
+def _edges(edges: list[Any]) -> dict[str, Any]:
+    """Return the bins by their edges; where there is one value in all, by its bounds."""
+    return {"edges": edges} if edges[0] < edges[-1] else {"min": edges[0], "max": edges[0]}
+
+
+def _place(nullable: bool, starts: list[Any]) -> dict[str, Any]:
+    """Return where a missing value goes: null where there are surely some, else the start of the middle bin."""
+    return {"nullable": True} if nullable else {"other": starts[len(starts) // 2]}

@@ -1,0 +1,112 @@
+"""A schema learnt from a private table under a budget: reserve it, ask column by column, write down what was told.
+
+Hands the private table to the door unopened, and reads nothing itself. Nobody need vouch for the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import SchemaError, UserError
+from understudy.learning.columns import learn_column
+from understudy.ledger import Ledger
+from understudy.ledger.keeping import spending
+from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
+from understudy.release.making import DEFAULT_DELTA
+from understudy.request import budget_of, place_of
+from understudy.schema import Schema
+from understudy.schema.declaration import ColumnDeclaration, CsvDeclaration, LearntDeclaration, SchemaDeclaration, Table
+from understudy.schema.person import Person
+from understudy.schema.schema import build_schema
+from understudy.source.csv import Csv
+from understudy.source.opening import columns_of
+from understudy.source.undeclared import UndeclaredSource
+
+TEXTS_SHARE = 0.01
+"""Of delta, for texts that few people share; the rest is for the noise."""
+
+
+def learn_schema(
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float = DEFAULT_DELTA,
+    columns: Sequence[str] | None = None,
+    person: str | None = None,
+    rows_per_person: int | None = None,
+    ledger: str | Path | Ledger | None = None,
+    dataset: str | None = None,
+    seed: int | None = None,
+) -> Schema:
+    """Learn a schema from a private table, under (``epsilon``, ``delta``) differential privacy. It needs no review.
+
+    ``data`` is any table with names that ``synthesize`` takes; ``columns`` are those to learn, all unless given. Kinds,
+    bounds, bins and where values are missing come from noisy counts, texts only where many rows have them. Columns of which
+    nothing could be learnt for this budget are left out.
+
+    What it costs adds to what the release costs that is made with it: take both from one ``ledger``. Where persons have
+    several rows, name who they are, as in a schema. ``seed`` makes it repeatable for research, and NOT PRIVATE.
+    """
+    with spending() as run:
+        whom = _person(person, rows_per_person)
+        csv = _dialect(data)
+        names = [name for name in columns or columns_of(data, csv) if name != person]
+        promised, spent = budget_of(epsilon, delta, None), budget_of(epsilon, delta * (1 - TEXTS_SHARE), None)
+        unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
+        place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
+        source = UndeclaredSource(data, names, whom, csv)
+        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None}
+        log = run.begin(place, promised, facts, private=seed is None, resume=False)
+        noise = SecureNoise() if seed is None else ResearchNoise(seed)
+        door = Door(source, Budget.of(rho=spent.rho), unit=unit, noise=noise, journal=log)
+        run.filter = door.filter
+        del data, source  # nothing below can reach the rows but through the door
+        learnt = _asked(door, names, spent.rho, delta * TEXTS_SHARE)
+        cost = LearntDeclaration(epsilon=epsilon, delta=delta, unit=unit.value, private=door.private)
+        return _written(learnt, cost, whom, csv)
+
+
+def _asked(door: Door, names: Sequence[str], rho: Fraction, delta: float) -> dict[str, ColumnDeclaration | None]:
+    """Learn column by column, None where that is not possible: each has the same part of the budget, and may leave some."""
+    each = rho / len(names)
+    return {name: learn_column(door, name, each, delta / len(names)) for name in names}
+
+
+def _written(
+    learnt: dict[str, ColumnDeclaration | None], cost: LearntDeclaration, person: Person | None, csv: CsvDeclaration | None
+) -> Schema:
+    """Put what was learnt down as a schema."""
+    columns = {name: declared for name, declared in learnt.items() if declared is not None}
+    if not columns:
+        raise SchemaError("Nothing could be learnt of any column: the budget is too small for so few rows.")
+    column, rows = (None, None) if person is None else (person.column, person.rows)
+    table = Table(csv=csv, learnt=cost)
+    declared = SchemaDeclaration(table=table, columns=columns, person=column, rows_per_person=rows)
+    return build_schema(declared, "The learnt schema", lambda path: None)
+
+
+def _person(column: str | None, rows: int | None) -> Person | None:
+    if (column is None) != (rows is None):
+        raise UserError("Name both: person, the column that identifies one, and rows_per_person, how many are used at most.")
+    if column is None or rows is None:
+        return None
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise UserError(f"rows_per_person must be a whole number of at least 1, not {rows!r}.")
+    return Person(column, rows, ())
+
+
+def _digest(names: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(list(names)).encode()).hexdigest()[:32]
+
+
+def _dialect(data: Any) -> CsvDeclaration | None:
+    """Return how a CSV file is written, as it was given; the schema will say so too."""
+    if not isinstance(data, Csv):
+        return None
+    names = None if isinstance(data.header, bool) or data.header is None else list(data.header)
+    return CsvDeclaration(separator=data.separator, quote=data.quote, encoding=data.encoding, header=names)

@@ -1,0 +1,146 @@
+"""Bins of about equal mass, learnt by a private tree: what has many rows is divided, level by level, through the door.
+
+Sees no counts: it holds a door. All that it does follows from the door's answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.learning.nodes import Node, decades, labels
+from understudy.privacy import Door, Groups, Linear, linear_scale_for
+from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladder
+
+LEVELS = 5
+"""Questions to a column at most: what kind it is, with powers of ten or decades, then four divisions."""
+MOST_BINS = 32
+LOST = 2.5
+"""Rows at either end are left out of the bounds while so many standard deviations would hide them."""
+SURE = 3.5
+"""So many standard deviations above nothing, a noisy count is taken for rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """What the first question tells of a column: noisy rows that are missing, text, false, true, and those of each node."""
+
+    sigma: float
+    plain: NDArray[np.int64]
+    nodes: tuple[Node, ...]
+    values: NDArray[np.int64]
+
+    def rows(self, *families: str) -> float:
+        """Return the noisy rows of some families together."""
+        wanted = {FAMILIES.index(family) for family in families}
+        return float(sum(v for node, v in zip(self.nodes, self.values, strict=True) if wanted & {*node.families}))
+
+    def sure(self, rows: float, cells: int) -> bool:
+        """Whether so many noisy rows, summed over ``cells``, can hardly be noise alone."""
+        return bool(rows > SURE * self.sigma * cells**0.5)
+
+
+def ask_first(door: Door, column: str, rho: Fraction) -> First:
+    """Ask what a column holds."""
+    nodes = [node for family in range(4) for node in decades((family,))]
+    known = labels(ladder(), nodes) + 3
+    known[[MISSING, TEXT, FALSE, TRUE]] = range(4)
+    found = _ask(door, column, known, rho)
+    return First(found.sigma, found.values[:4], tuple(nodes), found.values[4:])
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    values: NDArray[np.int64]
+    sigma: float
+
+
+def _ask(door: Door, column: str, groups: NDArray[np.int64], rho: Fraction) -> _Found:
+    """Ask how many rows each group of cells has; ``groups`` need not use every number."""
+    used, dense = np.unique(groups, return_inverse=True)
+    query = Groups([dense])
+    answer = door.ask(Linear((column,), query, linear_scale_for(rho, query, "gaussian", door.unit)))
+    values = np.zeros(int(used[-1]) + 1, np.int64)
+    values[used] = answer.values
+    return _Found(values, answer.sigma)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Values that are not divided further, and how many rows they have, with noise.
+
+    ``sure`` says whether some rows are surely there, or in what it was divided from.
+    """
+
+    node: Node
+    rows: float
+    sigma: float
+    sure: bool
+
+    @classmethod
+    def of(cls, node: Node, rows: float, sigma: float, sure: bool = False) -> Leaf:
+        """Say whether the rows are sure."""
+        return cls(node, rows, sigma, sure or rows > SURE * sigma)
+
+
+def divide(door: Door, column: str, first: First, families: tuple[int, ...], rho: Fraction) -> list[Leaf]:
+    """Divide what has many rows until it has few; ``rho`` is for all levels together, in equal parts."""
+    noise = first.sigma * len(families) ** 0.5
+    level = [Leaf.of(node, rows, noise) for node, rows in _joined(first, families)]
+    mass = sum(leaf.rows for leaf in level if leaf.sure) / MOST_BINS
+    done: list[Leaf] = []
+    for _ in range(LEVELS - 1):
+        wide = [leaf for leaf in level if leaf.rows > max(mass, SURE * leaf.sigma) and leaf.node.children()]
+        done += [leaf for leaf in level if leaf not in wide]
+        if not wide:
+            return done
+        nodes = [node for leaf in wide for node in leaf.node.children()]
+        found = _ask(door, column, labels(ladder(), nodes), rho / (LEVELS - 1))
+        values = iter(found.values[1:].tolist())
+        level = [part for leaf in wide for part in _parts(leaf, [next(values) for _ in leaf.node.children()], found.sigma)]
+    return done + level
+
+
+def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
+    """Return the parts of a leaf. What their sum is off from the leaf's own rows is shared out, by the noise of both."""
+    many = len(rows)
+    off = (leaf.rows - sum(rows)) * sigma**2 / (many * sigma**2 + leaf.sigma**2)
+    return [Leaf.of(node, one + off, sigma, True) for node, one in zip(leaf.node.children(), rows, strict=True)]
+
+
+def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]:
+    """Return the first nodes of some families taken together, each with the rows of all."""
+    rows = {(n.families[0], n.sign, n.low): float(v) for n, v in zip(first.nodes, first.values, strict=True)}
+    return [(node, sum(rows.get((family, node.sign, node.low), 0.0) for family in families)) for node in decades(families)]
+
+
+def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
+    """Return bins of about equal mass (from, up to), where there surely are rows."""
+    ordered = sorted(leaves, key=lambda leaf: leaf.node.span)
+    sure = [place for place, leaf in enumerate(ordered) if leaf.sure]
+    if not sure:
+        return []
+    inside = _trimmed(_trimmed(ordered[sure[0] : sure[-1] + 1])[::-1])[::-1]
+    total = sum(leaf.rows for leaf in inside)
+    mass = max(total / MOST_BINS, SURE * max(leaf.sigma for leaf in inside))
+    starts: list[float] = []
+    held = mass
+    for leaf in inside:
+        if held >= mass or leaf.rows >= mass:
+            starts.append(leaf.node.span[0])
+            held = 0.0
+        held += leaf.rows
+    ends = [*starts[1:], inside[-1].node.span[1]]
+    return list(zip(starts, ends, strict=True))
+
+
+def _trimmed(leaves: list[Leaf]) -> list[Leaf]:
+    """Leave out the first ones, as long as all that is left out may well be nothing but noise."""
+    rows = np.cumsum([leaf.rows for leaf in leaves])
+    noise = np.cumsum([leaf.sigma**2 for leaf in leaves]) ** 0.5
+    first = int(np.argmax(rows > LOST * noise))
+    return leaves[first:]

@@ -1,0 +1,73 @@
+"""How the values of a binned column are spread: means of its codes, and quantiles of any counts of them. Public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.schema.binned import Binned
+from understudy.schema.bins import Bins
+from understudy.schema.scales import Decimals
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The cells of a column in rising order: of each the code, its share of the code's rows, its ends."""
+
+    column: Binned
+    bins: Bins
+    code: NDArray[np.integer]
+    share: Floats
+
+    @property
+    def unit(self) -> float:
+        """What 1 on the column's scale is worth, where its values are numbers."""
+        scale = self.column.scale
+        return scale.step / scale.per_one if isinstance(scale, Decimals) else 1.0
+
+    def codes(self) -> NDArray[np.intp]:
+        """Return the codes that have a value: all but null."""
+        return np.array([c for c in range(self.column.size) if c != self.column.places.null], dtype=np.intp)
+
+    def means(self) -> Floats:
+        """Return the mean value of each code; 0 for null."""
+        middle = (self.bins.lowest + self.bins.highest) / 2
+        found = np.bincount(self.code, self.share * middle, minlength=self.column.size)
+        own = self.column.places.own_other
+        if own is not None and self.column.other_number is not None:
+            found[own] = self.column.other_number
+        return np.asarray(found * self.unit, dtype=np.float64)
+
+    def quantiles(self, counts: Floats, at: float) -> Floats:
+        """Return a quantile of each row of counts (a count for each code); NaN where a row has none."""
+        return np.array([self._quantile(row, at) for row in counts])
+
+    def _quantile(self, counts: Floats, at: float) -> float:
+        """Walk up the cells until a share of the rows is below; the declared catch-all stands where its value does."""
+        weights, own = self.share * counts[self.code], self.column.places.own_other
+        extra = 0.0 if own is None else float(counts[own])
+        other = self.column.other_number
+        below = extra if other is not None and other < self.bins.bounds[0] else 0.0
+        total = float(weights.sum()) + extra
+        if total <= 0:
+            return float("nan")
+        ends = below + np.cumsum(weights)
+        point = at * total
+        if own is not None and (point <= below or point > ends[-1]):
+            return float(other or 0) * self.unit
+        cell = min(int(np.searchsorted(ends, point)), len(ends) - 1)
+        part = (point - (ends[cell] - weights[cell])) / max(float(weights[cell]), 1e-300)
+        return float(self.bins.at(np.array([cell]), np.array([min(max(part, 0.0), 1.0)]))[0]) * self.unit
+
+
+def spread_of(column: Binned, inside: Floats | None) -> Spread:
+    """Return the spread by the weights ``inside``; without any, evenly inside each bin."""
+    if inside is None or column.fine is None:
+        number = len(column.bins.lowest)
+        return Spread(column, column.bins, np.arange(number), np.ones(number))
+    code = column.coarse[: len(inside)]
+    return Spread(column, column.fine.bins, code, inside / np.bincount(code, inside)[code])

@@ -1,0 +1,63 @@
+"""The columns of a release, each with the range of its real counts. Public."""
+
+from __future__ import annotations
+
+from understudy.manifest.promise import confidence
+from understudy.report.cards import Card, cards
+from understudy.report.charts.distribution import distribution, scaled_words
+from understudy.report.data import ColumnView, ReportData
+from understudy.report.markup import Html, tag, words
+from understudy.report.numbers import data, plural
+from understudy.report.tables import folded, table
+
+THIN = (
+    " Where the range is thin, this count is known well. That says nothing of how the column goes with others: for "
+    "that, look at the bound on the pair."
+)
+NUMBERS = (
+    "Means, totals and quantiles are those of the synthetic table, missing values left out; a total counts each record as "
+    "many times as it stands for real ones. No bound on their error is proved."
+)
+ALONE = " Where the range is thin, this count is known well."
+
+
+def columns(report: ReportData) -> Html:
+    """Return every column as a chart."""
+    measured = any(c.radius is not None for c in report.columns)
+    keys = [tag("li", tag("span", class_="key bar"), "synthetic")]
+    if measured:
+        keys.append(tag("li", tag("span", class_="key line"), "range of the real count"))
+    counted = tag("p", report.counted) if report.counted else None
+    shown = [Card(c.name, c.kind, _card(c)) for c in report.columns]
+    numbers = tag("p", NUMBERS) if any(c.figures for c in report.columns) else None
+    return words(tag("p", _said(report, measured)), numbers, counted, tag("ul", keys, class_="legend"), cards(shown))
+
+
+def _said(report: ReportData, measured: bool) -> str:
+    if not measured:
+        return "Bars are the synthetic table. No column was measured, so there is no range of the real counts."
+    return (
+        "Bars are the synthetic table. Over them, outlined, lies the range that holds the real count of every value of the "
+        f"column at once, with probability {confidence(report.confidence)}." + (THIN if len(report.columns) > 1 else ALONE)
+    )
+
+
+def _card(column: ColumnView) -> Html:
+    said = [f"{column.kind}, {plural(len(column.values) + column.left_out, 'value')}"]
+    if column.grouped > 1:
+        said.append(f"drawn {column.grouped} values at a time")
+    if column.radius is None:
+        said.append("never measured, so there is no range")
+    said += scaled_words(column)
+    description = tag("p", column.description) if column.description else None
+    note = tag("p", "; ".join(said), class_="note")
+    return words(tag("h3", column.name), note, description, distribution(column), _figures(column))
+
+
+def _figures(column: ColumnView) -> Html | None:
+    if not column.figures:
+        return None
+    named = {f.name: f.shown for f in column.figures}
+    rows = [(f.name, data(f.value, f.shown)) for f in column.figures]
+    shown = table(("Number", "Synthetic"), rows, caption=f"{column.name}, its numbers")
+    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown)

@@ -1,0 +1,174 @@
+"""A ladder of codes that has a place for every value of any column, before anything is declared of it.
+
+Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true;
+numbers by sign and significant digits, whole ones apart from others; days, those of dates apart from those of date-times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
+from understudy.schema.column import Held, Undivided
+from understudy.schema.listed import SPELLED_BOOLEANS
+from understudy.schema.moments import ISO, moments_in
+from understudy.schema.reading import flags, missing_text, numbers_in
+from understudy.schema.typed import DAY, cells_of
+
+Codes = NDArray[np.int32]
+MISSING, TEXT, FALSE, TRUE = range(4)
+FAMILIES = ("whole", "other", "date", "datetime")
+"""What the cells after these four are of: whole numbers, other numbers, days."""
+WHOLE_DECADES, OTHER_DECADES = range(10), range(-4, 9)
+WHOLE_DIGITS, OTHER_DIGITS = 4, 3
+FIRST_DAY, LAST_DAY = (int(np.datetime64(day, "D").astype(np.int64)) for day in ("1900-01-01", "2099-12-31"))
+_WORDS = [word for word in SPELLED_BOOLEANS if word not in ("0", "1")]
+
+
+def power(digits: int, exponent: int) -> float:
+    """Return ``digits`` times a power of ten: the float nearest to it."""
+    return float(f"{digits}e{exponent}")
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The cells, by code: which family each is of, its sign, and where it starts (in magnitude, or in days)."""
+
+    family: NDArray[np.int8]
+    sign: NDArray[np.int8]
+    start: NDArray[np.float64]
+
+    @classmethod
+    def made(cls) -> Ladder:
+        """Make the ladder."""
+        days = np.arange(FIRST_DAY, LAST_DAY + 1, dtype=np.float64)
+        parts = [
+            (np.full(4, -1), np.zeros(4), np.zeros(4)),
+            *(_signed(number, starts) for number, starts in enumerate((_whole(), _other()))),
+            *((np.full(len(days), family), np.ones(len(days)), days) for family in (2, 3)),
+        ]
+        family, sign, start = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return cls(family.astype(np.int8), sign.astype(np.int8), start)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.start)
+
+    @cached_property
+    def _first(self) -> dict[tuple[int, int], int]:
+        """The first code of each family and sign."""
+        pairs = [(family, sign) for family in range(4) for sign in (-1, 0, 1)]
+        found = {pair: np.flatnonzero((self.family == pair[0]) & (self.sign == pair[1])) for pair in pairs}
+        return {pair: int(codes[0]) for pair, codes in found.items() if len(codes)}
+
+    def of_numbers(self, numbers: NDArray[np.float64]) -> Codes:
+        """Return the cell of each number; one beyond all cells goes to the last, NaN is missing."""
+        known = np.where(np.isnan(numbers), 0.0, numbers)
+        whole = (known == np.floor(known)) & np.isfinite(known)
+        codes = np.full(len(numbers), MISSING, np.int64)
+        for family, starts in enumerate((_whole(), _other())):
+            place = np.clip(np.searchsorted(starts, np.abs(known), side="right") - 1, -1, len(starts) - 1)
+            for sign in (-1, 1):
+                rows = (whole == (family == 0)) & (np.sign(known) == sign) & (place >= 0)
+                codes[rows] = self._first[family, sign] + place[rows]
+            zero = (whole == (family == 0)) & ((known == 0) | (place < 0))
+            codes[zero] = self._first[family, 0]
+        codes[np.isnan(numbers)] = MISSING
+        return codes.astype(np.int32)
+
+    def of_seconds(self, seconds: NDArray[np.int64], *, clock: NDArray[np.bool_]) -> Codes:
+        """Return the cell of each moment: of a date, or of a date-time where it has a ``clock``."""
+        days = np.clip(seconds // DAY, FIRST_DAY, LAST_DAY) - FIRST_DAY
+        first = np.where(clock, self._first[3, 1], self._first[2, 1])
+        return np.asarray(first + days, np.int32)
+
+
+@cache
+def _whole() -> NDArray[np.float64]:
+    """Magnitudes of whole numbers: each up to 9,999, then by four significant digits."""
+    small = list(range(1, 10**WHOLE_DIGITS))
+    large = [m * 10 ** (e - WHOLE_DIGITS + 1) for e in WHOLE_DECADES if e >= WHOLE_DIGITS for m in range(1000, 10000)]
+    return np.array(small + large, np.float64)
+
+
+@cache
+def _other() -> NDArray[np.float64]:
+    """Magnitudes of other numbers, by three significant digits; what is below counts as zero."""
+    return np.array([power(m, e - OTHER_DIGITS + 1) for e in OTHER_DECADES for m in range(100, 1000)])
+
+
+def _signed(family: int, starts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    size = len(starts)
+    sign = np.concatenate([np.full(size, -1.0), np.zeros(1), np.ones(size)])
+    return np.full(2 * size + 1, float(family)), sign, np.concatenate([starts, np.zeros(1), starts])
+
+
+@cache
+def ladder() -> Ladder:
+    """Return the ladder, which is the same for all tables."""
+    return Ladder.made()
+
+
+@dataclass(frozen=True)
+class Climber(Undivided):
+    """Encodes one column by the ladder, each value by itself."""
+
+    name: str
+
+    def encode(self, values: Held) -> Codes:
+        """Return the code of each row, whatever its value."""
+        if isinstance(values, pa.ChunkedArray):
+            return np.concatenate([np.empty(0, np.int32), *(self.encode(chunk) for chunk in values.chunks)])
+        if isinstance(values, pa.ExtensionArray):
+            return self.encode(values.storage)
+        if isinstance(values, pa.RunEndEncodedArray):
+            return self.encode(pc.run_end_decode(values))
+        if isinstance(values, pa.DictionaryArray):
+            return self._by_index(values.dictionary, values.indices)
+        if isinstance(values, Categories):
+            return self._by_index(values.categories, pa.array(values.codes, mask=values.codes < 0))
+        return self._climbed(cells_of(values))
+
+    def _by_index(self, dictionary: pa.Array | Objects, indices: pa.Array) -> Codes:
+        distinct = np.append(self.encode(dictionary), np.int32(MISSING))
+        rows = pc.fill_null(pc.cast(indices, pa.int64()), len(distinct) - 1).to_numpy(zero_copy_only=False)
+        return np.asarray(distinct[rows], np.int32)
+
+    def _climbed(self, cells: Cells) -> Codes:
+        codes = np.full(cells.length, MISSING, np.int32)
+        for part in cells.parts:
+            if part.kind is not Kind.MISSING:
+                codes[part.rows] = self._part(part)
+        return codes
+
+    def _part(self, part: Part) -> Codes:
+        if part.kind is Kind.TEXT:
+            return self._texts(part.values)
+        if part.kind is Kind.BOOLEAN:
+            return np.where(part.values, TRUE, FALSE).astype(np.int32)
+        if part.kind is Kind.NUMBER:
+            return ladder().of_numbers(part.values)
+        return ladder().of_seconds(part.values, clock=part.values % DAY != 0)
+
+    def _texts(self, text: pa.Array) -> Codes:
+        """Read each text as a word for true or false, a number or a moment, if it is one."""
+        lower = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+        word = pc.fill_null(pc.index_in(lower, value_set=pa.array(_WORDS, pa.large_string())), -1)
+        truth = np.array([TRUE if SPELLED_BOOLEANS[w] else FALSE for w in _WORDS] + [TEXT], np.int32)
+        codes = np.asarray(truth[word.to_numpy(zero_copy_only=False)], np.int32)
+        numbers = numbers_in(text)
+        fits = ~(numbers.missing | numbers.unreadable) & (codes == TEXT)
+        codes[fits] = ladder().of_numbers(numbers.numbers[fits].astype(np.float64))
+        moments = moments_in(text, (), ISO, None)
+        fits = ~(moments.missing | moments.unreadable)
+        clock = flags(pc.match_substring(text, ":"))
+        codes[fits] = ladder().of_seconds(np.asarray(moments.numbers[fits], np.int64), clock=clock[fits])
+        codes[missing_text(text, ()) | numbers.missing] = MISSING
+        return codes

@@ -1,0 +1,123 @@
+"""A table of which only the names of its columns are known: counted by the ladder, and by the texts themselves.
+
+PRIVATE: holds the table and its texts. Only the privacy room may call ``count`` and ``texts``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import SourceError
+from understudy.schema.cells import Categories, Kind
+from understudy.schema.column import Held, Undivided
+from understudy.schema.dialect import Settings
+from understudy.schema.ladder import Climber, ladder
+from understudy.schema.person import Person
+from understudy.schema.typed import cells_of
+from understudy.source.guard import unforeseen
+from understudy.source.opening import open_reader
+from understudy.source.protocol import Encoder
+from understudy.source.spark import is_spark
+from understudy.source.tables import rows_of
+from understudy.source.unopened import unopened
+
+Counts = NDArray[np.int64]
+LONGEST = 100
+"""Characters of a text that may be shown; a longer one is free text, and shared by nobody."""
+_NOTHING = 0
+_MARKS = 2**62
+"""Texts are told apart by marks of 62 bits under a secret key: two that many share are never taken for one another."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Columns without a declaration, as far as a source needs to know them."""
+
+    columns: tuple[Encoder, ...]
+    domain: Domain
+    person: Person | None = None
+    csv: Settings | None = None
+    fine: Domain = field(default_factory=lambda: Domain((), ()))
+
+
+class UndeclaredSource:
+    """Counts columns by the ladder, and the texts of one by themselves. Each person counts with so many rows at most."""
+
+    def __init__(self, data: Any, columns: Sequence[str], person: Person | None, csv: Settings | None = None) -> None:
+        if is_spark(data):
+            raise SourceError("A schema cannot be learnt from a Spark table: write one, or learn it from Parquet files.")
+        if isinstance(data, pa.RecordBatchReader):
+            raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
+        self.domain = Domain.of(dict.fromkeys(columns, ladder().size))
+        self._data, self._person, self._csv = data, person, csv
+        self._counted = unopened(data, Names(tuple(map(Climber, columns)), self.domain, person, csv))
+
+    def count(self, cliques: Sequence[Clique]) -> list[Counts]:
+        """Return the exact counts of each clique."""
+        return self._counted.count(cliques)
+
+    def texts(self, column: str) -> tuple[list[str], Counts]:
+        """Return the different texts of a column in alphabetical order, and exactly how many rows have each."""
+        speller = Speller(column)
+        names = [column] if self._person is None else [column, self._person.column]
+        with unforeseen("The table"):
+            declared = Names((speller,), Domain.of({column: _MARKS}), self._person, self._csv)
+            rows = rows_of(open_reader(self._data, names, self._csv), declared)
+            found: dict[int, int] = {}
+            for batch in rows.batches(declared.domain):
+                marks, counts = np.unique(batch.columns[0], return_counts=True)
+                for mark, count in zip(marks.tolist(), counts.tolist(), strict=True):
+                    found[mark] = found.get(mark, 0) + count
+        found.pop(_NOTHING, None)
+        spelled = sorted((speller.spelled[mark], count) for mark, count in found.items())
+        return [text for text, _ in spelled], np.array([count for _, count in spelled], np.int64)
+
+
+@dataclass(frozen=True)
+class Speller(Undivided):
+    """Encodes texts as marks, each by itself, and remembers what they spell."""
+
+    name: str
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    spelled: dict[int, str] = field(default_factory=dict, repr=False)
+
+    def encode(self, values: Held) -> NDArray[np.int32]:
+        """Return the mark of each row; that of nothing for a value that is missing, too long, or no text."""
+        return self._marks(values)  # type: ignore[return-value]
+
+    def _marks(self, values: Held) -> NDArray[np.int64]:
+        if isinstance(values, pa.ChunkedArray):
+            return np.concatenate([np.empty(0, np.int64), *(self._marks(chunk) for chunk in values.chunks)])
+        if isinstance(values, Categories):
+            marks = np.append(self._marks(values.categories), _NOTHING)
+            return np.asarray(marks[np.where(values.codes < 0, -1, values.codes)])
+        if isinstance(values, pa.DictionaryArray):
+            values = values.dictionary_decode()
+        found = np.full(len(values), _NOTHING, np.int64)
+        for part in cells_of(values).parts:
+            if part.kind is Kind.TEXT:
+                found[part.rows] = self._of_texts(part.values)
+        return found
+
+    def _of_texts(self, text: pa.Array) -> NDArray[np.int64]:
+        distinct = pc.dictionary_encode(pc.utf8_trim_whitespace(text))
+        marks = np.array([self._mark(one) for one in distinct.dictionary.to_pylist()] or [_NOTHING], np.int64)
+        return np.asarray(marks[distinct.indices.to_numpy(zero_copy_only=False)])
+
+    def _mark(self, text: str) -> int:
+        if not text or len(text) > LONGEST or not text.isprintable():
+            return _NOTHING
+        digest = hashlib.blake2b(text.encode(), digest_size=8, key=self.key).digest()
+        mark = 1 + int.from_bytes(digest, "little") % (_MARKS - 2)
+        self.spelled[mark] = text
+        return mark

@@ -1,0 +1,162 @@
+"""A schema that is learnt: right about what is plain, private about what is rare, paid for, and on record."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from contracts.tape import Tape, differences, frozen_entropy
+from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
+from understudy.errors import BudgetExceeded, SchemaError, SourceError, UserError
+from understudy.privacy import Budget, Door, Unit
+from understudy.release.toml import schema_toml
+from understudy.schema.ladder import Climber, ladder
+from understudy.schema.listed import Listed
+
+ROWS = 6_000
+
+
+def table(rows: int = ROWS, seed: int = 0) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.normal(40, 12, rows).round().clip(0, 95).astype(int).tolist(),
+        "gain": np.where(rng.random(rows) < 0.5, 0, rng.integers(1000, 90_000, rows)).tolist(),
+        "price": rng.uniform(-2, 9, rows).round(2).tolist(),
+        "town": [["Paris", "Lyon", "Nice", None][i % 4] if i % 100 else f"rare {i}" for i in range(rows)],
+        "day": [date(2010, 1, 1) + timedelta(int(i)) for i in rng.integers(0, 2000, rows)],
+        "seen": [str(datetime(2020, 5, 1, 7) + timedelta(hours=int(i))) for i in rng.integers(0, 9000, rows)],
+        "paid": ["yes" if x else "no" for x in rng.random(rows) < 0.3],
+        "name": [f"somebody {i}" for i in range(rows)],
+    }
+
+
+@pytest.mark.promise(36)
+def test_kinds_bounds_bins_and_texts(tmp_path: Path) -> None:
+    rows = table()
+    learnt = learn_schema(rows, epsilon=4)
+    kinds = {column.name: column.kind for column in learnt.columns}
+    assert kinds == {
+        **{"age": "integer", "gain": "integer", "price": "real", "town": "categorical", "day": "date"},
+        **{"seen": "datetime", "paid": "boolean"},
+    }  # no name is shared by many
+    town = learnt["town"]
+    assert isinstance(town, Listed)
+    assert town.values == ("Lyon", "Nice", "Paris")
+    assert (town.other_value, town.nullable) == ("(other)", True)
+    assert learnt["gain"].labels[0] == "0"  # half of the rows have it: a bin of its own
+    wide = np.bincount(learnt["age"].encode(pa.array(rows["age"])))
+    assert len(wide) > 10
+    assert wide[:-1].max() < 0.15 * ROWS
+    assert {m.column: m.rows for m in check_schema(rows, learnt) if m.rows > 0.05 * ROWS} == {}
+    (tmp_path / "s.toml").write_text(schema_toml(learnt.declaration))
+    again = load_schema(tmp_path / "s.toml")
+    assert again.declaration == learnt.declaration
+    release = synthesize(rows, again, epsilon=1, workload="all-2way", mechanism="independent", rows=100)
+    assert "learnt from the rows under differential privacy with epsilon = 4" in " ".join(release.card.split())
+
+
+@pytest.mark.promise(36)
+def test_it_spends_what_it_says_and_its_ledger_knows(tmp_path: Path) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=1, delta=1e-9))
+    rows = {name: values for name, values in table().items() if name in ("age", "town", "paid")}
+    learn_schema(rows, epsilon=0.5, ledger=book, dataset="t")
+    spent = book.state().dataset("t").spent
+    assert 0 < spent <= Budget.of(epsilon=0.5, delta=1e-9).rho
+    with pytest.raises(BudgetExceeded):
+        learn_schema(rows, epsilon=1, ledger=book, dataset="t")
+    assert book.state().dataset("t").spent == spent
+    with pytest.raises(SchemaError, match="Nothing could be learnt"):
+        learn_schema({"age": [1, 2]}, epsilon=0.1)
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, rows: dict[str, list[Any]], tape: Tape) -> tuple[str, list[Fraction]]:
+    """Learn with the answers of ``tape``; return the schema, and what was charged."""
+    charges: list[Fraction] = []
+    with monkeypatch.context() as patch:
+        frozen_entropy(patch)
+        tape.install(patch)
+        charged = Door._pay
+        patch.setattr(
+            Door, "_pay", lambda door, request, mask: (charges.append(request.cost), charged(door, request, mask))[1]
+        )
+        return schema_toml(learn_schema(rows, epsilon=2).declaration), charges
+
+
+@pytest.mark.promise(10)
+@pytest.mark.promise(11)
+@pytest.mark.promise(36)
+def test_on_a_neighbour_the_same_answers_give_the_same_questions_and_the_same_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = {name: values for name, values in table(1500).items() if name in ("price", "town", "day")}
+    first = Tape()
+    text, charges = recorded(monkeypatch, rows, first)
+    odd = {"price": "?", "town": "Paris", "day": float("nan")}
+    for place in (0, 1500):
+        second = Tape(frozen=first.draws)
+        neighbour = {name: [*values[:place], odd[name], *values[place:]] for name, values in rows.items()}
+        other, _ = recorded(monkeypatch, neighbour, second)
+        assert other == text
+        assert differences(first.draws, second.draws, charges, Unit.ADD_REMOVE) == []
+
+
+@pytest.mark.promise(27)
+def test_a_value_climbs_the_ladder_alone() -> None:
+    values = [
+        "1",
+        "-3",
+        "0.5",
+        "2020-01-01",
+        "2020-01-01 10:00",
+        "abc",
+        "",
+        "nan",
+        "1e400",
+        "yes",
+        "T",
+        " 7 ",
+        "-0.0",
+        "9" * 30,
+    ]
+    alone = [int(Climber("a").encode(pa.array([value]))[0]) for value in values]
+    assert Climber("a").encode(pa.array(values)).tolist() == alone
+    assert Climber("a").encode(pa.array(values[::-1]).dictionary_encode()).tolist() == alone[::-1]
+    assert len(set(alone)) == 12  # 1e400 and 9…9 are beyond, "yes" and "T" are true, "" and "nan" missing
+    assert max(alone) < ladder().size
+
+
+def test_a_seeded_schema_is_not_for_a_private_run() -> None:
+    rows = {"paid": table()["paid"]}
+    learnt = learn_schema(rows, epsilon=1, seed=1)
+    assert learn_schema(rows, epsilon=1, seed=1).declaration == learnt.declaration
+    with pytest.raises(SchemaError, match="learnt with a seed"):
+        synthesize(rows, learnt, epsilon=1)
+    synthesize(rows, learnt, epsilon=1, workload="all-1way", mechanism="independent", seed=1, rows=5)
+
+
+def test_what_cannot_be_learnt_from_is_refused() -> None:
+    with pytest.raises(UserError, match="Name both"):
+        learn_schema(table(5), epsilon=1, person="name")
+    with pytest.raises(SourceError, match="read once only"):
+        learn_schema(pa.table({"a": [1]}).to_reader(), epsilon=1)
+    with pytest.raises(SourceError, match="name those that you want"):
+        learn_schema(np.zeros((3, 2), int), epsilon=1)
+
+
+@pytest.mark.promise(16)
+def test_persons_count_with_so_many_rows() -> None:
+    rows = {"who": [f"p{i}" for i in range(3000)], "town": ["Paris", "Lyon"] * 1500}
+    rows = {"who": [*rows["who"], *["me"] * 3000], "town": [*rows["town"], *["mine"] * 3000]}
+    learnt = learn_schema(rows, epsilon=4, person="who", rows_per_person=2)
+    town = learnt["town"]
+    assert isinstance(town, Listed)
+    assert town.values == ("Lyon", "Paris")
+    assert learnt.person is not None
+    assert learnt.person.rows == 2

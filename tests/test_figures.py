@@ -1,0 +1,117 @@
+"""Means, totals, quantiles, counts and shares by group: against brute force on the rows that a release draws."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from release_tables import quick, table
+from understudy import Release
+from understudy.cli import main
+from understudy.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return quick(table(2_000), epsilon=5)
+
+
+@pytest.fixture(scope="module")
+def rows(release: Release) -> Any:
+    """Many rows of the same model and weights: what the figures are the limit of."""
+    return release.sample(60_000, rng=np.random.default_rng(0)).to_pandas()
+
+
+def close(found: Any, truth: Any, within: float) -> None:
+    assert abs(found - truth) <= within, (found, truth)
+
+
+@pytest.mark.parametrize("column", ["age", "pay"])
+def test_figures_are_those_of_the_rows(release: Release, rows: Any, column: str) -> None:
+    wide = float(rows[column].std())
+    for function, at in (("mean", None), ("median", 0.5), ("quantile", 0.9), ("quantile", 0.05)):
+        query = f"{function}({column}, {at})" if function == "quantile" else f"{function}({column})"
+        found = release.answer(f"{query} by sex").to_arrow().to_pylist()
+        for line in found:
+            group = rows[rows["sex"].isna() if line["sex"] == "null" else rows["sex"] == line["sex"]][column].dropna()
+            truth = group.mean() if function == "mean" else group.quantile(at)
+            close(line["value"], truth, 0.06 * wide)
+    (total,) = release.answer(f"sum({column})").values.to_pylist()
+    assert total == pytest.approx(rows[column].sum() * release.model.total / len(rows), rel=0.01)
+
+
+def test_counts_and_shares(release: Release, rows: Any) -> None:
+    by = release.answer("count() by sex")
+    np.testing.assert_allclose(by.values.to_numpy(), release.marginal("sex").counts)
+    assert sum(release.answer("share() by level, sex").values.to_pylist()) == pytest.approx(1)
+    (share,) = release.answer("share(level = high)").values.to_pylist()
+    close(share, (rows["level"] == "high").mean(), 0.01)
+    (count,) = release.answer('count("age" = "40 to 49")').values.to_pylist()
+    assert count == pytest.approx(release.marginal("age").counts[4])
+
+
+def test_moments_come_as_moments(release: Release, rows: Any) -> None:
+    found = release.answer("median(born)")
+    assert pa.types.is_date32(found.values.type)
+    (day,) = found.values.to_pylist()
+    ordered = sorted(rows["born"].dropna())
+    close((day - ordered[len(ordered) // 2]).days, 0, 200)
+    with pytest.raises(UserError, match="no numbers to make a total of"):
+        release.answer("total(born)")
+
+
+def test_small_groups_can_be_left_out(release: Release) -> None:
+    every, some = release.answer("mean(age) by sex"), release.answer("mean(age) by sex", least=1_000_000)
+    assert len(every.groups) == 3
+    assert (len(some.groups), len(some.values), len(some.rows)) == (0, 0, 0)
+
+
+WRONG = {
+    "mean age": "is not a query",
+    "meen(age)": 'no "meen".*Did you mean "mean"',
+    "mean(agee)": 'no column "agee".*Did you mean "age"',
+    "mean(age) by sexx": 'no column "sexx"',
+    "mean(age) by age": "at once",
+    "mean(age) by sex, sex": "twice",
+    "mean(sex)": "no numbers",
+    "quantile(age)": "no column",
+    "quantile(age, 2)": "strictly between 0 and 1",
+    "share(sex)": "needs a value",
+    "share(sex = X)": 'no value "X"',
+    "count(age = 41)": "name the bin",
+}
+
+
+@pytest.mark.parametrize("query", WRONG)
+def test_what_cannot_be_answered_says_why(release: Release, query: str) -> None:
+    with pytest.raises(UserError, match=WRONG[query]):
+        release.answer(query)
+
+
+def test_without_weights_values_lie_evenly(release: Release) -> None:
+    plain = quick(table(500), inside=0)
+    (mean,) = plain.answer("mean(age)").values.to_pylist()
+    counts = plain.marginal("age").counts
+    assert mean == pytest.approx(float((counts * (np.arange(10) * 10 + 4.5)).sum() / counts.sum()))
+
+
+@pytest.mark.promise(26)
+def test_the_command(release: Release, tmp_path: Path) -> None:
+    folder = str(release.save(tmp_path / "r"))
+    said = CliRunner().invoke(main, ["query", folder, "mean(age) by sex", "--least", "1"])
+    assert said.exit_code == 0
+    assert "No bound on their error is proved" in said.output
+    told = CliRunner().invoke(main, ["query", folder, "mean(age) by sex", "--json"])
+    found = json.loads(told.stdout)
+    assert found["bound"] is None
+    assert found["private"] is False
+    assert [one["group"]["sex"] for one in found["figures"]] == ["F", "M", "null"]
+    assert found["figures"][0]["value"] == release.answer("mean(age) by sex").values[0].as_py()
+    wrong = CliRunner().invoke(main, ["query", folder, "mode(age)"])
+    assert wrong.exit_code == 2

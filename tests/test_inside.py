@@ -1,0 +1,138 @@
+"""Values inside bins: measured under the same budget, stored, drawn by every decode; nothing of it where there are none."""
+
+from __future__ import annotations
+
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import understudy
+from release_tables import quick, schema, table
+from understudy import Release
+from understudy.errors import BudgetError, FormatError
+from understudy.schema import parse_schema
+from understudy.schema.column import fine_name
+
+SHAPED = """
+[columns.pay]
+kind = "integer"
+min = 0
+max = 100000
+bins = 4
+other = 0
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+other = "F"
+"""
+
+
+def payrolls(rows: int = 20_000) -> dict[str, Any]:
+    """Most are paid little, and one in five exactly 10,000."""
+    rng = np.random.default_rng(1)
+    pay = np.minimum(rng.lognormal(9, 1, rows), 100_000).astype(int)
+    pay[rng.random(rows) < 0.2] = 10_000
+    return {"pay": pay, "sex": rng.choice(["F", "M"], rows)}
+
+
+def paid(**options: Any) -> Release:
+    settings: dict[str, Any] = {"epsilon": 1, "seed": 3, "workload": "all-2way", "progress": False, **options}
+    return understudy.synthesize(payrolls(), parse_schema(SHAPED), **settings)
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return paid()
+
+
+def off(made: np.ndarray[Any, Any]) -> float:
+    return abs(float(np.mean(made)) / float(np.mean(payrolls()["pay"])) - 1)
+
+
+def test_means_and_spikes_survive(release: Release) -> None:
+    evenly, made = (r.arrow.column("pay").to_numpy() for r in (paid(inside=0), release))
+    assert off(evenly) > 0.2  # what drawing evenly does
+    assert off(made) < 0.03
+    assert abs((made == 10_000).mean() - 0.2) < 0.03
+    assert (evenly == 10_000).mean() < 0.01
+
+
+def test_rows_drawn_later_follow_the_same_weights(release: Release, tmp_path: Path) -> None:
+    again = understudy.load(release.save(tmp_path / "r"))
+    for name, weights in release.inside.items():
+        np.testing.assert_array_equal(again.inside[name], weights)
+    rows = again.sample(20_000, {"sex": "F"}, rng=np.random.default_rng(0))
+    pay = rows.column("pay").to_numpy()
+    assert off(pay) < 0.05
+    assert abs((pay == 10_000).mean() - 0.2) < 0.03
+
+
+@pytest.mark.promise(8)
+def test_it_costs_its_share_and_no_more(release: Release) -> None:
+    (entry,) = release.manifest.inside
+    assert entry.column == "pay"
+    assert 0.999 * 0.02 * release.rho < entry.rho.fraction <= Fraction(2, 100) * release.rho
+    assert release.spend[0].purpose.startswith(f"measure ({fine_name('pay')})")
+    assert sum(c.rho for c in release.spend) == release.spent <= release.rho
+    assert "inside the bins of pay" in release.card.replace("\n", " ")
+
+
+def test_columns_without_bins_cost_nothing() -> None:
+    """The same to the last digit, whatever the share."""
+    plain = parse_schema(
+        '[columns.a]\nkind = "integer"\nmin = 0\nmax = 9\nother = 0\n[columns.b]\nkind = "boolean"\nother = true'
+    )
+    rng = np.random.default_rng(0)
+    data = {"a": rng.integers(0, 10, 500), "b": rng.random(500) < 0.3}
+    settings: dict[str, Any] = {"epsilon": 1, "seed": 1, "workload": "all-2way", "progress": False}
+    one, other = (understudy.synthesize(data, plain, inside=share, **settings) for share in (0.0, 0.3))
+    assert one.arrow.equals(other.arrow)
+    assert one.spend == other.spend
+    assert (other.fine, other.manifest.inside, other.inside) == ((), [], {})
+
+
+def test_an_array_of_codes_has_no_values_inside_its_bins() -> None:
+    declared = parse_schema(SHAPED)
+    codes = declared.encode(pa.table(payrolls(200)))
+    made = understudy.synthesize(codes, declared, epsilon=1, seed=0, workload="all-1way", progress=False)
+    assert made.arrow.num_columns == 2
+    assert not made.fine
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "mst", "mwem"])
+def test_every_mechanism_looks_inside(mechanism: str) -> None:
+    made = quick(table(), mechanism=mechanism)
+    assert [entry.column for entry in made.manifest.inside] == ["age", "pay", "born", "seen"]
+    assert made.spent <= made.rho
+
+
+@pytest.mark.promise(25)
+def test_what_is_not_whole_is_refused(release: Release, tmp_path: Path) -> None:
+    folder = release.save(tmp_path / "r")
+    (values,) = (folder / "inside").glob("values*")
+    values.write_bytes(values.read_bytes()[:-8])
+    with pytest.raises(FormatError, match="damaged"):
+        understudy.load(folder)
+    shutil.rmtree(folder / "inside")
+    with pytest.raises(FormatError, match="inside"):
+        understudy.load(folder)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1, float("nan"), True])
+def test_a_share_that_makes_no_sense_is_refused(share: Any) -> None:
+    with pytest.raises(BudgetError, match="inside must be"):
+        quick(table(), inside=share)
+
+
+def test_every_value_is_one_that_the_schema_allows() -> None:
+    """Also at the edges, in the tails, of dates and with steps."""
+    made = quick(table(), epsilon=0.1)
+    for column in schema().columns:
+        faults = column.faults(made.arrow.column(column.name))
+        assert set(faults.tolist()) <= {0, 1}
+    assert (schema().encode(made.arrow) == made.codes).all()
