@@ -24,10 +24,10 @@ from understudy.workload import Workload
 @pytest.mark.parametrize(
     ("name", "option", "says"),
     [
-        ("independent", {"rounds": 3}, 'has no option "rounds"; its options are max_size, noise, zeros'),
+        ("independent", {"rounds": 3}, 'has no option "rounds"; its options are inside, max_size, noise, zeros'),
         ("independent", {"time_limit": 3.0}, 'has no option "time_limit"'),
-        ("gaussian+pgm", {"alpha": 0.5}, "its options are max_size, noise, zeros"),
-        ("gaussian", {"max_size": 10}, "its options are noise"),
+        ("gaussian+pgm", {"alpha": 0.5}, "its options are inside, max_size, noise, zeros"),
+        ("gaussian", {"max_size": 10}, "its options are inside, noise"),
         ("gaussian", {"nose": "laplace"}, 'Did you mean "noise"'),
         ("mwem", {"adaptive": True}, 'has no option "adaptive"'),
     ],
@@ -67,7 +67,7 @@ def test_the_command_says_it_before_it_reads(tmp_path: Path) -> None:
     base += ["--mechanism", "independent", "-w", "all-1way"]
     result = CliRunner().invoke(main, [*map(str, base), "--time-limit", "10m"])
     assert result.exit_code == 2
-    assert 'has no option "time_limit"; its options are max_size, noise, zeros' in result.stderr
+    assert 'has no option "time_limit"; its options are inside, max_size, noise, zeros' in result.stderr
     assert "Nothing was spent" in result.stderr
     assert CliRunner().invoke(main, list(map(str, base))).exit_code == 0
 
@@ -105,6 +105,7 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "criterion": "best",
         "penalty": "high",
         "parents": 0,
+        "inside": -0.1,
     }
     takes = MECHANISMS[name].takes
     assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage"}
