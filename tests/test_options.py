@@ -105,7 +105,7 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "criterion": "best",
         "penalty": "high",
         "parents": 0,
-        "inside": 1.0,
+        "inside": -0.1,
     }
     takes = MECHANISMS[name].takes
     assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage"}

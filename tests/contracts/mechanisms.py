@@ -4,6 +4,7 @@ numbers, and those move by no more than was paid for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,8 @@ from .people import Row, arrow, schema
 from .tape import Tape, differences, paid, timeless
 
 RHO = Fraction(1, 2)
+LINEAR = re.compile(r"measure \d+ sums \(")
+"""How the charge of a linear query begins."""
 ESTIMATOR = partial(fit, max_iterations=25)
 """How well a model fits does not matter here, only that it fits in the same way."""
 
@@ -99,7 +102,8 @@ def violations(name: str, pair: Any, monkeypatch: pytest.MonkeyPatch, make: Any 
     replayed = play(make(pair.other), how, pair.unit, again, monkeypatch)
     amounts = [rho for rho, _ in recorded.charges]
     total = [] if sum(amounts) <= RHO else ["more was spent than the budget"]
-    return [*total, *recorded.differs(replayed), *differences(first.draws, again.draws, amounts, pair.unit)]
+    linear = [at for at, (_, purpose) in enumerate(recorded.charges, start=1) if LINEAR.match(purpose)]
+    return [*total, *recorded.differs(replayed), *differences(first.draws, again.draws, amounts, pair.unit, linear)]
 
 
 __all__ = ["Row", "Seen", "Watched", "paid", "play", "registered", "violations"]

@@ -304,7 +304,7 @@ class Replay:
     """A door without a table: it gives the answers of an earlier run, to whoever asks the same questions."""
 
     def __init__(self, door: Door, outcome: Outcome) -> None:
-        self.domain, self.unit, self.private = door.domain, door.unit, door.private
+        self.domain, self.unit, self.private, self.fine = door.domain, door.unit, door.private, door.fine
         self.filter = Door(_NoSource(door.domain), _budget(door)).filter  # type: ignore[arg-type]
         self._measurements = iter(outcome.measurements)
         self._selections = iter(outcome.selections)
