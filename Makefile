@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
-.PHONY: help demo quick test test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-spark test-browser \
+.PHONY: help demo quick test test-docs test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-spark test-browser \
 	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-spark bench-seeded results clean
 .DEFAULT_GOAL := help
@@ -36,10 +36,13 @@ demo: $(VENV)/.installed  ## set up, then run the main job on the bundled exampl
 	$(BIN)/understudy demo
 
 test: $(VENV)/.test  ## set up, then run the tests
-	$(PYTEST) --ignore tests/benchmarks
+	$(PYTEST) --ignore tests/benchmarks --ignore tests/docs
 
 quick: $(VENV)/.test  ## the tests for while you work: all but the slow ones, under a minute
 	$(PYTEST) --ignore tests/benchmarks -m "not slow and not oracle and not browser and not audit"
+
+test-docs: $(VENV)/.test  ## run every block of code and every notebook of the documentation
+	$(PYTEST) tests/docs
 
 test-benchmarks: $(VENV)/.test  ## the tests of the benchmarks and of the pages that they write
 	$(PYTEST) tests/benchmarks
