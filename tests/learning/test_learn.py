@@ -164,6 +164,10 @@ def test_a_seeded_schema_is_not_for_a_private_run() -> None:
 def test_what_cannot_be_learnt_from_is_refused() -> None:
     with pytest.raises(UserError, match="Name both"):
         learn_schema(table(5), epsilon=1, person="name")
+    with pytest.raises(UserError, match="no column to learn"):
+        learn_schema({"name": ["a", "b"]}, epsilon=1, person="name", rows_per_person=1)
+    with pytest.raises(UserError, match="a list of names"):
+        learn_schema(table(5), epsilon=1, columns="age")
     with pytest.raises(SourceError, match="read once only"):
         learn_schema(pa.table({"a": [1]}).to_reader(), epsilon=1)
     with pytest.raises(SourceError, match="name those that you want"):
