@@ -22,6 +22,7 @@ from understudy.privacy import Budget, Door, Shared, SharedTexts, Unit, epsilon_
 from understudy.release.toml import schema_toml
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
+from understudy.source.undeclared import UndeclaredSource
 
 ROWS = 6_000
 
@@ -78,6 +79,22 @@ def test_it_spends_what_it_says_and_its_ledger_knows(tmp_path: Path) -> None:
     assert book.state().dataset("t").spent == spent
     with pytest.raises(SchemaError, match="Nothing could be learnt"):
         learn_schema({"age": [1, 2]}, epsilon=0.1)
+
+
+@pytest.mark.promise(29)
+def test_nothing_is_read_before_it_is_reserved_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=1, delta=1e-9))
+
+    def read(*_: object) -> None:
+        raise SourceError(f"It was read when {len(book.state().runs)} run was on record.")
+
+    monkeypatch.setattr(UndeclaredSource, "count", read)
+    with pytest.raises(SourceError, match="when 1 run"):
+        learn_schema({"age": [1, 2]}, epsilon=0.5, ledger=book, dataset="t")
+    (run,) = book.state().runs
+    assert run.state == "stopped"
+    assert run.counts > 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "pandas", "lazy", "category", "run ends"])

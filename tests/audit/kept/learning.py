@@ -45,6 +45,17 @@ MUTANTS = [
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[3]",
     ),
     one(
+        "learning-reads-before-it-reserves",
+        29,
+        "a schema is learnt from a table that is read before its budget is reserved",
+        (
+            "learning/learn.py",
+            "        log = run.begin(place, ",
+            "        source.count([(names[0],)])\n        log = run.begin(place, ",
+        ),
+        f"{LEARN}test_nothing_is_read_before_it_is_reserved_and_paid_for",
+    ),
+    one(
         "free-text-is-told",
         36,
         "texts of any length, and with characters that cannot be seen, are told where many have them",
