@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
+from traceback import format_exception
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,20 @@ def test_free_text_and_what_cannot_be_seen_is_never_told() -> None:
     never = ["x" * 101, "a\nb", "a\x00", "\u202eabc", "a\u200b", "\ue000", "", "  "]
     texts, counts = UndeclaredSource({"town": (told + never) * 50}, ["town"], None).texts("town")
     assert (texts, counts.tolist()) == (sorted(told), [50] * len(told))
+
+
+@pytest.mark.promise(31)
+def test_a_table_that_fails_while_its_texts_are_read_is_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, values: object) -> None:
+        raise ValueError(f"CANARY {values}")
+
+    monkeypatch.setattr("understudy.source.undeclared.Speller.encode", fail)
+    with pytest.raises(InternalError) as caught:
+        UndeclaredSource({"town": ["CANARY"]}, ["town"], None).texts("town")
+    shown = "".join(format_exception(caught.value))
+    assert "ValueError" in str(caught.value)
+    assert "CANARY [" not in shown
+    assert caught.value.__context__ is None
 
 
 def test_an_answer_on_record_comes_back_unread_and_is_counted_again() -> None:

@@ -56,6 +56,13 @@ MUTANTS = [
         f"{LEARN}test_nothing_is_read_before_it_is_reserved_and_paid_for",
     ),
     one(
+        "learning-quotes-the-table",
+        31,
+        "what fails while the texts of a column are read is told as it is",
+        ("source/undeclared.py", '        with unforeseen("The table"):\n', "        if True:\n"),
+        f"{SHARED}test_a_table_that_fails_while_its_texts_are_read_is_not_quoted",
+    ),
+    one(
         "free-text-is-told",
         36,
         "texts of any length, and with characters that cannot be seen, are told where many have them",
