@@ -96,7 +96,8 @@ def _named(columns: Sequence[str], person: str | None) -> list[str]:
         raise UserError(f"columns is a list of names, not one text: write [{columns!r}].")
     names = [name for name in dict.fromkeys(columns) if name != person]
     if not names:
-        raise UserError("There is no column to learn besides the one that identifies a person.")
+        besides = "" if person is None else f' besides "{person}"'
+        raise UserError(f"There is no column to learn{besides}.")
     return names
 
 

@@ -63,6 +63,13 @@ MUTANTS = [
         f"{SHARED}test_a_table_that_fails_while_its_texts_are_read_is_not_quoted",
     ),
     one(
+        "a-failed-draft-keeps-quiet",
+        30,
+        "a schema that could not be learnt does not say what was spent on it",
+        ("cli/ending.py", 'return "\\n".join([message, *notes])', "return message"),
+        "tests/cli/test_schema_cli.py::test_a_draft_that_could_not_be_learnt_says_what_was_spent",
+    ),
+    one(
         "free-text-is-told",
         36,
         "texts of any length, and with characters that cannot be seen, are told where many have them",
