@@ -126,6 +126,22 @@ def test_a_draft_with_a_budget_is_learnt_and_needs_no_review(folder: Path) -> No
     assert "--delta goes with --epsilon" in refused.output
 
 
+@pytest.mark.promise(30)
+def test_a_draft_that_could_not_be_learnt_says_what_was_spent(folder: Path) -> None:
+    (folder / "few.csv").write_text("age\n1\n2\n")
+    result = run("schema", "draft", folder / "few.csv", "-e", "0.1")
+    assert result.exit_code == 2
+    assert "Nothing could be learnt" in result.stderr
+    assert "Spent, and stays spent: rho = " in result.stderr
+
+
+def test_a_learnt_schema_that_cannot_be_written_is_shown(folder: Path) -> None:
+    """It was paid for."""
+    result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex", "-o", folder / "none" / "s.toml")
+    assert result.exit_code == 2
+    assert "[columns.sex]" in result.stdout
+
+
 def test_show_names_derived_columns_and_orders(tmp_path: Path) -> None:
     column = '[columns.{}]\nkind = "integer"\nmin = 0\nmax = 9\nother = 0\n'
     more = '[columns.c]\nkind = "derived"\nexpression = "a + b"\n[[zeros]]\nalways = "a <= b"\n'

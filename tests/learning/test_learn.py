@@ -18,10 +18,11 @@ from pyarrow import csv
 from contracts.tape import Tape, differences, frozen_entropy
 from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
 from understudy.errors import BudgetExceeded, SchemaError, SourceError, UserError
-from understudy.privacy import Budget, Door, Unit
+from understudy.privacy import Budget, Door, Shared, SharedTexts, Unit, epsilon_of
 from understudy.release.toml import schema_toml
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
+from understudy.source.undeclared import UndeclaredSource
 
 ROWS = 6_000
 
@@ -78,6 +79,22 @@ def test_it_spends_what_it_says_and_its_ledger_knows(tmp_path: Path) -> None:
     assert book.state().dataset("t").spent == spent
     with pytest.raises(SchemaError, match="Nothing could be learnt"):
         learn_schema({"age": [1, 2]}, epsilon=0.1)
+
+
+@pytest.mark.promise(29)
+def test_nothing_is_read_before_it_is_reserved_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=1, delta=1e-9))
+
+    def read(*_: object) -> None:
+        raise SourceError(f"It was read when {len(book.state().runs)} run was on record.")
+
+    monkeypatch.setattr(UndeclaredSource, "count", read)
+    with pytest.raises(SourceError, match="when 1 run"):
+        learn_schema({"age": [1, 2]}, epsilon=0.5, ledger=book, dataset="t")
+    (run,) = book.state().runs
+    assert run.state == "stopped"
+    assert run.counts > 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "pandas", "lazy", "category", "run ends"])
@@ -164,10 +181,40 @@ def test_a_seeded_schema_is_not_for_a_private_run() -> None:
 def test_what_cannot_be_learnt_from_is_refused() -> None:
     with pytest.raises(UserError, match="Name both"):
         learn_schema(table(5), epsilon=1, person="name")
+    with pytest.raises(UserError, match="no column to learn"):
+        learn_schema({"name": ["a", "b"]}, epsilon=1, person="name", rows_per_person=1)
+    with pytest.raises(UserError, match="a list of names"):
+        learn_schema(table(5), epsilon=1, columns="age")
     with pytest.raises(SourceError, match="read once only"):
         learn_schema(pa.table({"a": [1]}).to_reader(), epsilon=1)
     with pytest.raises(SourceError, match="name those that you want"):
         learn_schema(np.zeros((3, 2), int), epsilon=1)
+
+
+@pytest.mark.promise(16)
+@pytest.mark.promise(36)
+@pytest.mark.parametrize("most", [None, 3])
+def test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says(
+    most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Door, Shared]] = []
+    shared = Door.shared
+
+    def recorded_too(door: Door, question: Shared) -> SharedTexts:
+        asked.append((door, question))
+        return shared(door, question)
+
+    monkeypatch.setattr(Door, "shared", recorded_too)
+    rows = {"who": [f"p{i}" for i in range(2000)], **{name: ["left", "right"] * 1000 for name in "abc"}}
+    person: dict[str, Any] = {} if most is None else {"person": "who", "rows_per_person": most}
+    learn_schema(rows, epsilon=4, delta=1e-6, columns=[*"abc"], **person)
+    doors, questions = zip(*asked, strict=True)
+    assert [question.attribute for question in questions] == [*"abc"]
+    noise = 1e-6 - sum(question.delta for question in questions)
+    assert noise > 0
+    for door in doors:
+        assert epsilon_of(door.filter.rho, noise * (1 + 1e-9)) <= 4
+        assert door.unit == (Unit.ADD_REMOVE if most is None else Unit("add-remove", most, "who"))
 
 
 @pytest.mark.promise(16)

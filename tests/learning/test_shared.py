@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
+from traceback import format_exception
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,43 @@ def test_what_is_over_budget_is_refused_unread() -> None:
     with pytest.raises(SchemaError):
         Door(source, Budget.of(rho=10)).shared(Shared("city", 3.0, 1e-6))
     assert (source.asked, door.filter.spent) == (0, 0)
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.value)
+def test_the_second_accountant_is_asked_about_all_that_neighbours_move(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def opinion(*about: object) -> Fraction:
+        asked.append(about)
+        return Fraction(0)
+
+    monkeypatch.setattr("understudy.privacy.door.second_opinion", opinion)
+    Door(Towns(["x"]), Budget.of(rho=100), unit=unit).shared(ASKED)
+    assert asked == [("gaussian", 3.0, unit.l2_squared)]
+
+
+@pytest.mark.promise(36)
+def test_free_text_and_what_cannot_be_seen_is_never_told() -> None:
+    """However many have it: a long text may hold anything, and marks that hide or turn text would hide it from a reader."""
+    told = ["x" * 100, "a\u00e9", '"', "=1+1"]
+    never = ["x" * 101, "a\nb", "a\x00", "\u202eabc", "a\u200b", "\ue000", "", "  "]
+    texts, counts = UndeclaredSource({"town": (told + never) * 50}, ["town"], None).texts("town")
+    assert (texts, counts.tolist()) == (sorted(told), [50] * len(told))
+
+
+@pytest.mark.promise(31)
+def test_a_table_that_fails_while_its_texts_are_read_is_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, values: object) -> None:
+        raise ValueError(f"CANARY {values}")
+
+    monkeypatch.setattr("understudy.source.undeclared.Speller.encode", fail)
+    with pytest.raises(InternalError) as caught:
+        UndeclaredSource({"town": ["CANARY"]}, ["town"], None).texts("town")
+    shown = "".join(format_exception(caught.value))
+    assert "ValueError" in str(caught.value)
+    assert "CANARY [" not in shown
+    assert caught.value.__context__ is None
 
 
 def test_an_answer_on_record_comes_back_unread_and_is_counted_again() -> None:

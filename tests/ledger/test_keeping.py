@@ -145,6 +145,20 @@ def test_a_stopped_run_is_not_begun_anew_without_a_word(tmp_path: Path) -> None:
         resumed_and_stopped(own)
 
 
+@pytest.mark.promise(23)
+def test_nor_is_one_that_was_killed(tmp_path: Path) -> None:
+    """Nobody was there to settle it: it is on record as going, with its answers."""
+    own = Place(Ledger(tmp_path / "out.ledger"), own=True)
+    log = own.begin(BUDGET, FACTS, private=True)
+    assert log is not None
+    with pytest.raises(Stop):
+        play(log, stopping_after(1))
+    with pytest.raises(LedgerError, match=r"was killed.*--resume .*Nothing more was spent"):
+        own.begin(BUDGET, FACTS, private=True)
+    with pytest.raises(Stop):
+        resumed_and_stopped(own)
+
+
 def test_a_stopped_run_that_is_not_private_may_begin_anew(tmp_path: Path) -> None:
     own = Place(Ledger(tmp_path / "out.ledger"), own=True)
     for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, parse_schema
@@ -76,6 +76,17 @@ def test_fine_bins_rise_and_keep_the_declared_edges(edges: list[float], single: 
         assert (np.diff(finer.lowest) > 0).all()
         assert {*bins.lowest.tolist()} <= {*finer.lowest.tolist()}
         assert finer.bounds == bins.bounds
+
+
+@given(edges=st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=4, unique=True).map(sorted))
+@example(edges=[1e-200, 1e200])
+@example(edges=[-1e200, -1e-200])
+@example(edges=[1e-310, 1e-305])
+@example(edges=[0.0, 5e-324])
+@settings(max_examples=100, deadline=None)
+def test_every_bin_that_can_be_declared_has_fine_ones(edges: list[float]) -> None:
+    finer = refined(RealBins.between(edges, False))
+    assert finer is None or (np.diff(finer.lowest) > 0).all()
 
 
 def test_a_bin_of_one_value_has_nothing_inside() -> None:

@@ -115,6 +115,7 @@ RNG = np.random.default_rng(0)
         ("expression = 'exec(size)'", 'there is no function "exec"'),
         ("expression = '__import__'", "no column"),
         ("expression = '1 + 1'", "names no column"),
+        (f"expression = 'size{' + size' * 2000}'", "is longer than"),
         ("expression = 'size / 2'\ntype = 'int64'", "use round(...)"),
         ("expression = 'size > 2'\ntype = 'int64'", "does not go with this expression"),
         ("of = 'size'", "an expression, or a lookup"),
@@ -160,6 +161,46 @@ def test_a_run_neither_reads_nor_counts_it_and_a_release_has_it(tmp_path: object
         release.marginal("years")
     given = release.sample(5, {"price": 12.34})
     assert given["made"] == [18.51] * 5
+
+
+FAR = """
+[columns.a]
+kind = "integer"
+min = 0
+max = 4_000_000_000
+bins = 3
+other = 0
+[columns.b]
+kind = "real"
+min = 0
+max = 1e200
+bins = 2
+other = 0.0
+[columns.made]
+kind = "derived"
+"""
+
+
+@pytest.mark.parametrize(
+    "rule", ["a * a", "b * b", "b * b = b * b", "a + 1e999", "round(b)", "-(a * a) + 1", "max(a, b * b)"]
+)
+def test_what_grows_beyond_all_numbers_is_null_and_its_column_says_so(rule: str) -> None:
+    (made,) = parse_schema(f"{FAR}expression = '{rule}'").derived
+    found = made.work_out({"a": pa.array([4_000_000_000]), "b": pa.array([1e200])})
+    assert found.null_count == 1
+    assert made.decodes_null
+
+
+@pytest.mark.parametrize("rule", ["a + 1", "-a * 1000", "b * 1000", "a > 7", "min(a, 5)", "cut(a, 5, 10)", "abs(a - 9)"])
+def test_what_cannot_is_never_null(rule: str) -> None:
+    (made,) = parse_schema(f"{FAR}expression = '{rule}'").derived
+    assert not made.decodes_null
+
+
+def test_a_number_too_large_for_its_decimals_is_spelled_all_the_same() -> None:
+    (made,) = parse_schema(f"{FAR}expression = 'b'\ndecimals = 2").derived
+    values = made.work_out({"b": pa.array([1e200, 0.5])})
+    assert made.spell(pa.chunked_array([values])).to_pylist() == ["1e+200", "0.50"]
 
 
 def test_a_check_compares_it_with_the_tables_own() -> None:

@@ -153,11 +153,11 @@ def _bug(error: Exception) -> str:
 
 def _lines(ctx: click.Context, message: str, error: BaseException) -> str:
     """Return at most three lines: the message, cut short, and what was spent. Schema commands list every problem."""
-    if ctx.invoked_subcommand == "schema":
-        return message
-    lines = [line for line in message.splitlines() if line.strip()]
     said = _what_was_spent(ctx, error)
     notes = [] if said.lower() in message.lower() else [said]
+    if ctx.invoked_subcommand == "schema":
+        return "\n".join([message, *notes])
+    lines = [line for line in message.splitlines() if line.strip()]
     room = 3 - len(notes)
     if len(lines) > room:
         lines = [*lines[: room - 1], f"{lines[room - 1]} {_more(error, len(lines) - room)}"]

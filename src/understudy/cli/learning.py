@@ -46,8 +46,17 @@ def learn_and_write(data: Any, output: Path | None, options: Mapping[str, Any]) 
     if output is None:
         click.echo(text)
     else:
-        output.write_text(text, encoding="utf-8")
+        _write(text, output)
     click.echo(_learnt(found, output), err=True)
+
+
+def _write(text: str, output: Path) -> None:
+    """Write the schema; where that fails, show it, since it was paid for."""
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError:
+        click.echo(text)
+        raise
 
 
 def _learnt(schema: Schema, output: Path | None) -> str:

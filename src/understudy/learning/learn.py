@@ -55,7 +55,7 @@ def learn_schema(
     with spending() as run:
         whom = _person(person, rows_per_person)
         csv = _dialect(data)
-        names = [name for name in columns or columns_of(data, csv) if name != person]
+        names = _named(columns or columns_of(data, csv), person)
         promised, spent = budget_of(epsilon, delta, None), budget_of(epsilon, delta * (1 - TEXTS_SHARE), None)
         unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
         place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
@@ -88,6 +88,17 @@ def _written(
     table = Table(csv=csv, learnt=cost)
     declared = SchemaDeclaration(table=table, columns=columns, person=column, rows_per_person=rows)
     return build_schema(declared, "The learnt schema", lambda path: None)
+
+
+def _named(columns: Sequence[str], person: str | None) -> list[str]:
+    """Return the columns to learn, each once; who a person is, is none of them."""
+    if isinstance(columns, str):
+        raise UserError(f"columns is a list of names, not one text: write [{columns!r}].")
+    names = [name for name in dict.fromkeys(columns) if name != person]
+    if not names:
+        besides = "" if person is None else f' besides "{person}"'
+        raise UserError(f"There is no column to learn{besides}.")
+    return names
 
 
 def _person(column: str | None, rows: int | None) -> Person | None:

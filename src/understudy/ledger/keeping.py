@@ -59,15 +59,17 @@ class Place:
         return ledger.path.is_file() and ledger.path.stat().st_size > 0 and OWN in ledger.state()
 
     def _refuse_second_spending(self, ledger: Ledger, facts: Mapping[str, Any]) -> None:
-        """Refuse to begin anew where the same run stopped and can go on: what it spent would be spent for nothing."""
+        """Refuse to begin anew where the same run stopped, or was killed, and can go on: what it spent would be lost."""
         if not self._begun(ledger):
             return
-        stopped = [run for run in ledger.state().runs if run.state == "stopped" and run.private and run.charged]
-        for run in stopped:
+        begun = [run for run in ledger.state().runs if run.state != "finished" and run.private and run.charged]
+        for run in begun:
             if dict(run.settings) == dict(facts):
+                how = "stopped before" if run.state == "stopped" else "is going, or was killed"
+                spent = show(max(run.charged, run.stays))
                 raise LedgerError(
-                    f"This run stopped before, after rho = {show(run.counts)} was spent, and {ledger.path} has its answers. "
-                    "Go on from there with --resume (resume=True). To spend anew, remove that file. Nothing more was spent."
+                    f"This run {how}, after rho = {spent} was spent, and {ledger.path} has its answers. Go on from there "
+                    "with --resume (resume=True). To spend anew, remove that file. Nothing more was spent."
                 )
 
     def settle_saved(self, run: str, facts: Mapping[str, Any]) -> bool:

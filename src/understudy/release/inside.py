@@ -129,7 +129,7 @@ def _slopes(density: Floats, widths: Floats) -> Floats:
     """Return the density at each edge: between those of both bins, nearer to the smaller."""
     low, high = density[:-1], density[1:]
     first, second = 2 * widths[1:] + widths[:-1], widths[1:] + 2 * widths[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inner = np.where((low > 0) & (high > 0), (first + second) / (first / low + second / high), 0.0)
     return np.concatenate([density[:1], inner, density[-1:]])
 

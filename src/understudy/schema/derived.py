@@ -25,6 +25,7 @@ from understudy.schema.expressions import (
     calendar_parts,
     is_boolean,
     is_whole,
+    largest,
     names_in,
     parse_expression,
     work_out,
@@ -62,7 +63,7 @@ class DerivedColumn:
             return bool(self.of_code.null_count)
         unknown = any(parent.nullable or parent.places.own_other is not None for parent in self.parents)
         narrow = pa.types.is_integer(self.type) and self.type != pa.int64()
-        return unknown or narrow or "/" in self.rule
+        return unknown or narrow or self._largest > (2**53 if pa.types.is_integer(self.type) else WIDEST)
 
     def work_out(self, table: Mapping[str, Held]) -> pa.Array:
         """Return the value for each row of a table that has the parents; null where one of these has none."""
@@ -89,7 +90,9 @@ class DerivedColumn:
         """Return values as a text file spells them: with their decimals."""
         if self.decimals is None or not pa.types.is_floating(self.type):
             return pc.cast(values, pa.string())
-        return Decimals(self.type, self.decimals).spell(values)
+        fits = pc.less(pc.abs(values), 1e15)  # beyond, a number has no decimals to spell
+        spelled = Decimals(self.type, self.decimals).spell(pc.if_else(fits, values, pa.scalar(None, self.type)))
+        return pc.if_else(pc.fill_null(fits, True), spelled, pc.cast(values, pa.string()))
 
     def broken(self, table: Mapping[str, Held]) -> Bools:
         """Say in which rows the table's own values are others. Not private: for the owner's eyes."""
@@ -112,6 +115,13 @@ class DerivedColumn:
         if pa.types.is_boolean(self.type):
             return build_column(self.name, Boolean(kind="boolean", nullable=True), (), None)
         return build_column(self.name, Real(kind="real", min=-WIDEST, max=WIDEST, bins=1, nullable=True), (), None)
+
+    @cached_property
+    def _largest(self) -> float:
+        """What no value exceeds in magnitude, with what is declared of the parents."""
+        assert self.expression is not None
+        ends = {name: np.abs([*m.low, *m.high]) for name, m in self._measures.items()}
+        return largest(self.expression, {name: float(np.nanmax(values)) for name, values in ends.items()})
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:

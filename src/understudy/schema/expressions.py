@@ -64,6 +64,8 @@ NUMERIC: dict[str, tuple[int, int | None]] = {
     "cut": (2, None),
 }
 """Functions of numbers, with the fewest and the most that they take."""
+MOST_TOKENS = 400
+"""Names, numbers and marks of an expression: a tree of so many can be walked through."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,22 @@ def is_whole(expression: Expression, whole: Mapping[str, bool]) -> bool:
     return expression.what != "/" and all(is_whole(part, whole) for part in expression.parts)
 
 
+def largest(expression: Expression, bounds: Mapping[str, float]) -> float:
+    """Return what no value exceeds in magnitude, where ``bounds`` says so of columns; infinite where one may be unknown."""
+    if isinstance(expression, Number):
+        return abs(expression.value)
+    if isinstance(expression, Name):
+        return bounds[expression.column]
+    if expression.what in CALENDAR:
+        return 9999.0
+    parts = [largest(part, bounds) for part in expression.parts]
+    if expression.what == "/" or not np.isfinite(parts).all():
+        return np.inf
+    if expression.what == "*":
+        return parts[0] * parts[1]
+    return sum(parts) + 1  # no other function gives more
+
+
 def work_out(expression: Expression, values: Mapping[str, Floats], moments: Mapping[str, pa.Array]) -> Floats:
     """Return the value for each row: NaN where a part is. ``moments`` holds the columns that functions of moments are of."""
     if isinstance(expression, Number):
@@ -170,6 +188,8 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.tokens = _tokens(text)
+        if len(self.tokens) > MOST_TOKENS:
+            raise RuleError(f"it is longer than {MOST_TOKENS} names, numbers and marks")
         self.next = 0
         self.depth = 0
 

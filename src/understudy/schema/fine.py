@@ -20,6 +20,8 @@ MOST_CELLS = 4096
 FAR, LOW = 4, 200
 """Where its highest number is so many times its lowest, a bin is cut at ratios too: below its first even cut, down to
 so many times less."""
+LEAST_POWER = -300
+"""No number is rounder than others below this power of ten."""
 
 _DAY = 86_400
 _DECIMAL = (1, 2, 5)
@@ -70,7 +72,7 @@ def _rounds(low: float, high: float, most: int, least: float) -> list[float]:
         return []
     if low > 0 and high > FAR * low and most > 1:
         even = _even(low, high, most - most // 3, least)
-        first = even[0] if even else high
+        first = next((x for x in even if x > low), high)
         return [*_thinned([x for x in _ratios(max(low, first / LOW), first, least) if x < first], most // 3), *even]
     if high < 0 and low < FAR * high:
         return [-x for x in reversed(_rounds(-high, -low, most, least))]
@@ -85,7 +87,7 @@ def _even(low: float, high: float, most: int, least: float) -> list[float]:
 
 def _step(least: float, whole: float) -> float:
     """Return the next of 1, 2, 5, 10, 20, … and of 0.5, 0.2, 0.1, … that is no less; whole numbers where asked for."""
-    power = floor(log10(max(least, whole, 1e-300)))
+    power = floor(log10(max(least, whole, 10.0**LEAST_POWER)))
     for digit in (*_DECIMAL, 10):
         step = digit * 10.0**power if power >= 0 else digit / 10.0**-power
         if step >= least and step >= whole:
@@ -94,7 +96,7 @@ def _step(least: float, whole: float) -> float:
 
 
 def _ratios(low: float, high: float, least: float) -> list[float]:
-    powers = range(floor(log10(low)) - 1, floor(log10(high)) + 1)
+    powers = range(max(floor(log10(low)) - 1, LEAST_POWER), floor(log10(high)) + 1)
     found = [digits * 10.0**p if p >= 0 else digits / 10.0**-p for p in powers for digits in _RATIOS]
     inside = found[bisect_left(found, low) : bisect_right(found, high)]
     return [x for x in inside if x == floor(x)] if least else inside

@@ -46,6 +46,13 @@ MUTANTS: list[Mutant] = [
         f"{READING}test_until_the_budget_is_reserved_no_table_is_asked_for_anything[a lazy frame over a broken file]",
     ),
     one(
+        "a-killed-run-begun-anew",
+        23,
+        "A run that was killed after it had spent is begun anew, and spends again",
+        ("ledger/keeping.py", 'if run.state != "finished" and run.private', 'if run.state == "stopped" and run.private'),
+        "tests/ledger/test_keeping.py::test_nor_is_one_that_was_killed",
+    ),
+    one(
         "a-failed-first-read-is-free",
         29,
         "A run whose first read fails gives back what it had paid for the question",
