@@ -199,6 +199,16 @@ def test_what_cannot_be_measured_is_refused_before_the_table_is_read() -> None:
         understudy.evaluate(unreadable, wide_release(), by="many")
 
 
+def test_a_derived_column_is_no_target_and_has_no_groups() -> None:
+    text = '[columns.size]\nkind = "integer"\nmin = 0\nmax = 9\nother = 0\n'
+    text += '[columns.twice]\nkind = "derived"\nexpression = "size * 2"\n'
+    settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
+    release = understudy.synthesize({"size": [1, 2] * 20}, parse_schema(text), **settings)  # type: ignore[arg-type]
+    for asked in ({"target": "twice"}, {"by": "twice"}):
+        with pytest.raises(UserError, match=r'"twice" is derived.*ask for "size"'):
+            understudy.evaluate(object(), release, holdout=object(), **asked)  # type: ignore[arg-type]
+
+
 def wide_release() -> understudy.Release:
     declared = understudy.Schema.from_domain({"many": 200, "few": 2})
     settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}

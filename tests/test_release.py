@@ -161,6 +161,11 @@ def test_a_date_can_be_given_as_the_table_spells_it_and_as_the_labels_do() -> No
         given(column, "2024-03-05")
 
 
+def test_a_missing_value_can_be_given_as_the_table_spells_it() -> None:
+    column = parse_schema('[columns.paid]\nkind = "boolean"\nnulls = ["NA"]\nnullable = true\n')["paid"]
+    assert [given(column, value).code for value in ("NA", "null", None)] == [2, 2, 2]
+
+
 def test_a_bin_can_be_given_by_its_label(release: Release) -> None:
     made = release.sample(60, {"age": "30 to 39"}).column("age").to_pylist()
     assert all(30 <= age <= 39 for age in made)

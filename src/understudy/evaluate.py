@@ -204,6 +204,7 @@ def evaluate(
     predicting ``target``.
     """
     by = (by,) if isinstance(by, str) else tuple(by)
+    release.schema.require_counted([*by, *([] if target is None else [target])])
     _require(release.domain, holdout, target, by)
     source, reader = open_table(data, release.schema)
     found = _Counted(release, source, by)

@@ -122,6 +122,7 @@ def test_a_draft_with_a_budget_is_learnt_and_needs_no_review(folder: Path) -> No
     assert [column.name for column in learnt.columns] == ["sex", "age"]
     assert not learnt.draft
     assert "Female" in learnt["sex"].labels
+    assert "Left out" not in result.output
     refused = run("schema", "draft", folder / "people.csv", "--delta", "1e-6")
     assert "--delta goes with --epsilon" in refused.output
 
@@ -140,6 +141,13 @@ def test_a_learnt_schema_that_cannot_be_written_is_shown(folder: Path) -> None:
     result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex", "-o", folder / "none" / "s.toml")
     assert result.exit_code == 2
     assert "[columns.sex]" in result.stdout
+
+
+def test_columns_of_which_nothing_is_learnt_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("who,sex,name\n" + "".join(f"{i},{'FM'[i % 2]},somebody {i}\n" for i in range(2000)))
+    result = run("schema", "draft", path, "-e", "2", "--person", "who", "--rows-per-person", "1")
+    assert "Left out, since nothing could be learnt of them for this budget: name.\n" in result.stderr
 
 
 def test_show_names_derived_columns_and_orders(tmp_path: Path) -> None:

@@ -169,6 +169,12 @@ def test_a_value_climbs_the_ladder_alone() -> None:
     assert max(alone) < ladder().size
 
 
+def test_codes_with_leading_zeros_are_texts() -> None:
+    learnt = learn_schema({"code": ["0012", "0150", "1203"] * 1_000, "size": [0, 10, "0"] * 1_000}, epsilon=4, seed=0)
+    assert {"0012", "0150", "1203"} <= set(learnt["code"].labels)
+    assert learnt["size"].kind == "integer"
+
+
 def test_a_seeded_schema_is_not_for_a_private_run() -> None:
     rows = {"paid": table()["paid"]}
     learnt = learn_schema(rows, epsilon=1, seed=1)

@@ -222,6 +222,8 @@ def test_several_words_for_missing_among_texts_are_nulls_and_one_alone_is_a_valu
     assert "nulls" not in columns["paid"]
     (mark,) = [mark for mark in marks_of(text) if mark.column == "town"]
     assert '"NA", "-" seem to mean "missing"' in mark.message
+    (mark,) = [mark for mark in marks_of(text) if mark.column == "paid"]
+    assert 'if "n/a" means "missing", write nulls = ["n/a"] and nullable = true instead' in mark.message
     assert check_schema(path, parse_schema(text)) == []
 
 

@@ -13,6 +13,7 @@ from understudy.cli.options import FILE
 from understudy.learning import learn_schema
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema
+from understudy.source.opening import columns_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEARNING = ("epsilon", "delta", "columns", "person", "rows_per_person", "ledger", "dataset")
@@ -48,6 +49,9 @@ def learn_and_write(data: Any, output: Path | None, options: Mapping[str, Any]) 
     else:
         _write(text, output)
     click.echo(_learnt(found, output), err=True)
+    known = (*found.domain, given.get("person"))
+    if left := [name for name in given.get("columns") or columns_of(data, None) if name not in known]:
+        click.echo(f"Left out, since nothing could be learnt of them for this budget: {', '.join(left)}.", err=True)
 
 
 def _write(text: str, output: Path) -> None:

@@ -55,9 +55,7 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json
     if not release.private:
         warn(release.notice)
     Console().print(_table(answer, intervals, None if all_ else 40))
-    click.echo(answer.promise())
-    if counted := counted_words(release.manifest.privacy):
-        click.echo(counted)
+    _say(answer.promise(), release)
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
@@ -79,7 +77,13 @@ def _show_figures(found: Figures, release: Release, json_: bool) -> None:
     for line in found.lines():
         table.add_row(*map(escape, line))
     Console().print(table)
-    click.echo(found.promise())
+    _say(found.promise(), release)
+
+
+def _say(promise: str, release: Release) -> None:
+    click.echo(promise)
+    if counted := counted_words(release.manifest.privacy):
+        click.echo(counted)
 
 
 def intervals_of(release: Release, columns: tuple[str, ...]) -> Intervals | None:

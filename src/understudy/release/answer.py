@@ -89,10 +89,10 @@ class Given:
 
 
 def given(column: Column, value: Any) -> Given:
-    """Return what a user names: a value, None for null, or the label of a code ("null", "70 to 79")."""
+    """Return what a user names: a value, None or its spelling for null, or the label of a code ("null", "70 to 79")."""
     if value is None and not column.nullable:
         raise UserError(f'Column "{column.name}" is never null; its values are {_some(column.labels)}.')
-    if value is None:
+    if value is None or (column.nullable and isinstance(value, str) and value in column.own_nulls):
         return Given(column.size - 1)
     named = Objects([_moment(column, value)])
     if not column.faults(named)[0]:

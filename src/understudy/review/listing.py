@@ -54,6 +54,8 @@ def _seen(ranked: list[tuple[str, int]], nulls: list[str]) -> str:
     known = f" ({rare} of them in fewer than {RARE} rows)" if rare and len(ranked) > 1 else ""
     words = [word for word in nulls if word != '""']
     doubt = f'; {", ".join(words)} seem{"s" if len(words) == 1 else ""} to mean "missing"' if words else ""
+    kept = [quote(value) for value, _ in ranked if value.strip().lower() in SURELY_MISSING]
+    doubt += f'; if {kept[0]} means "missing", write nulls = [{kept[0]}] and nullable = true instead' if kept else ""
     return f"{said}{known}; write those that you know without the data, from a code book or by what the column means{doubt}."
 
 

@@ -116,6 +116,11 @@ def ladder() -> Ladder:
     return Ladder.made()
 
 
+def _padded(text: pa.Array) -> NDArray[np.bool_]:
+    """Say which texts are digits after a zero, such as a postcode 01055: as numbers they would lose it."""
+    return flags(pc.match_substring_regex(text, "^0[0-9]+$"))
+
+
 @dataclass(frozen=True)
 class Climber(Undivided):
     """Encodes one column by the ladder, each value by itself."""
@@ -164,7 +169,7 @@ class Climber(Undivided):
         truth = np.array([TRUE if SPELLED_BOOLEANS[w] else FALSE for w in _WORDS] + [TEXT], np.int32)
         codes = np.asarray(truth[word.to_numpy(zero_copy_only=False)], np.int32)
         numbers = numbers_in(text)
-        fits = ~(numbers.missing | numbers.unreadable) & (codes == TEXT)
+        fits = ~(numbers.missing | numbers.unreadable | _padded(lower)) & (codes == TEXT)
         codes[fits] = ladder().of_numbers(numbers.numbers[fits].astype(np.float64))
         moments = moments_in(text, (), ISO, None)
         fits = ~(moments.missing | moments.unreadable)
