@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_tables import quick, table
-from understudy import Answer, Release
+from understudy import Answer, Release, synthesize
 from understudy.manifest.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
 from understudy.quantities import show_size
 from understudy.report import render_report
+from understudy.schema import parse_schema
 
 CASES = [
     {"epsilon": 1.0},
@@ -105,3 +106,11 @@ def test_a_marginal_shows_its_cells_on_a_console() -> None:
     wide = Answer(("a",), (tuple(map(str, range(100))),), np.ones(100), None, private=True)
     assert len(repr(wide).splitlines()) == 1 + 12 + 2
     assert "100 cells" in repr(wide)
+
+
+def test_the_report_names_derived_columns() -> None:
+    text = '[columns.size]\nkind = "integer"\nmin = 0\nmax = 9\nother = 0\n'
+    text += '[columns.twice]\nkind = "derived"\nexpression = "size * 2"\n'
+    settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
+    release = synthesize({"size": [1, 2] * 20}, parse_schema(text), **settings)  # type: ignore[arg-type]
+    assert 'follow from other columns in every synthetic row: "twice" (size * 2).' in words_of(render_report(release))

@@ -117,7 +117,7 @@ def test_json_schema_is_printed() -> None:
 def test_a_draft_with_a_budget_is_learnt_and_needs_no_review(folder: Path) -> None:
     result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex,age", "-o", folder / "learnt.toml")
     assert result.exit_code == 0, result.output
-    assert "2 columns, learnt under epsilon = 2, delta = 1e-09. It needs no review." in result.output
+    assert "2 columns, learnt under epsilon = 2, delta = 1e-9. It needs no review." in result.output
     learnt = load_schema(folder / "learnt.toml")
     assert [column.name for column in learnt.columns] == ["sex", "age"]
     assert not learnt.draft

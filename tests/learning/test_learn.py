@@ -161,11 +161,12 @@ def test_a_value_climbs_the_ladder_alone() -> None:
         " 7 ",
         "-0.0",
         "9" * 30,
+        "0012",
     ]
     alone = [int(Climber("a").encode(pa.array([value]))[0]) for value in values]
     assert Climber("a").encode(pa.array(values)).tolist() == alone
     assert Climber("a").encode(pa.array(values[::-1]).dictionary_encode()).tolist() == alone[::-1]
-    assert len(set(alone)) == 12  # 1e400 and 9…9 are beyond, "yes" and "T" are true, "" and "nan" missing
+    assert len(set(alone)) == 12  # 1e400 and 9…9 are beyond, "yes" and "T" are true, "" and "nan" missing, "0012" is a text
     assert max(alone) < ladder().size
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from understudy.cli.options import FILE
 from understudy.learning import learn_schema
+from understudy.manifest.promise import rounded_up
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema
 from understudy.source.opening import columns_of
@@ -68,6 +69,7 @@ def _learnt(schema: Schema, output: Path | None) -> str:
     assert learnt is not None
     where = "The schema above" if output is None else f"{output}"
     return (
-        f"{where} has {len(schema.columns)} columns, learnt under epsilon = {learnt.epsilon:g}, delta = {learnt.delta:g}. "
+        f"{where} has {len(schema.columns)} columns, learnt under epsilon = {learnt.epsilon:g}, "
+        f"delta = {rounded_up(learnt.delta)}. "
         "It needs no review. Its budget adds to that of every release that is made with it."
     )

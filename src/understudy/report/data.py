@@ -167,6 +167,8 @@ class ReportData:
     ended: str
     unit: str
     counted: str
+    derived: tuple[str, ...]
+    """Columns that follow from others, each with its rule."""
     """Which rows the counts are of, where that is not all of them."""
     epsilon: float
     delta: float
@@ -210,8 +212,7 @@ def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
 def report_data(release: Reported) -> ReportData:
     """Read off a release what its report shows."""
     manifest, table = release.manifest, release.schema.table
-    known = [_bound(release, clique) for clique in release.bounds]
-    workload = _own(release, known)
+    workload = _own(release, known := [_bound(release, clique) for clique in release.bounds])
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -223,6 +224,7 @@ def report_data(release: Reported) -> ReportData:
         ended=manifest.mechanism.ended,
         unit=unit_words(manifest.privacy),
         counted=counted_words(manifest.privacy),
+        derived=tuple(f'"{column.name}" ({column.rule})' for column in release.schema.derived),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,

@@ -18,6 +18,7 @@ NUMBERS = (
     "Means, totals and quantiles are those of the synthetic table, missing values left out; a total counts each record as "
     "many times as it stands for real ones. No bound on their error is proved."
 )
+DERIVED = "Not shown, since they follow from other columns in every synthetic row: "
 ALONE = " Where the range is thin, this count is known well."
 
 
@@ -30,7 +31,10 @@ def columns(report: ReportData) -> Html:
     counted = tag("p", report.counted) if report.counted else None
     shown = [Card(c.name, c.kind, _card(c)) for c in report.columns]
     numbers = tag("p", NUMBERS) if any(c.figures for c in report.columns) else None
-    return words(tag("p", _said(report, measured)), numbers, counted, tag("ul", keys, class_="legend"), cards(shown))
+    derived = tag("p", f"{DERIVED}{', '.join(report.derived)}.") if report.derived else None
+    return words(
+        tag("p", _said(report, measured)), numbers, counted, derived, tag("ul", keys, class_="legend"), cards(shown)
+    )
 
 
 def _said(report: ReportData, measured: bool) -> str:
