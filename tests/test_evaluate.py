@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +68,13 @@ def test_it_says_that_it_is_not_private() -> None:
     assert described["notice"] == NOT_PRIVATE
     assert described["rows"] == 100
     assert len(json.dumps(described, allow_nan=False)) > 100
+
+
+@pytest.mark.promise(26)
+def test_its_page_says_that_it_is_not_private(tmp_path: Path) -> None:
+    found = understudy.evaluate(table(100), quick(table(100)))
+    page = understudy.write_evaluation(found, tmp_path / "evaluation.html").read_text(encoding="utf-8")
+    assert "<strong>INTERNAL: NOT PRIVATE" in page
 
 
 def test_an_empty_table_can_be_released_and_evaluated() -> None:

@@ -134,6 +134,18 @@ def test_the_fingerprint_is_in_no_release_and_gone_from_the_ledger_when_the_run_
     assert not any(part.hex() in str(caught.value) + "".join(caught.value.__notes__) for part in (key, tag))
 
 
+@pytest.mark.promise(15)
+@pytest.mark.promise(33)
+def test_what_a_ledger_drops_is_not_in_its_file_any_more(tmp_path: Path) -> None:
+    ledger, mark = fresh(tmp_path), b"fingerprint " * 20
+    with writing(ledger.path) as book:
+        book.append("bound", dataset="people", run="a", content=mark)
+    assert mark in ledger.path.read_bytes()
+    with writing(ledger.path) as book:
+        book.drop_contents("a")
+    assert mark[100:] not in ledger.path.read_bytes()
+
+
 def test_each_run_has_a_key_of_its_own(tmp_path: Path) -> None:
     kept = set()
     for name in ("one", "two"):

@@ -428,7 +428,7 @@ MUTANTS = [
         26,
         "the page of an evaluation without its banner",
         ("report/evaluation_page.py", "        warning=INTERNAL,\n", "        warning=None,\n"),
-        "tests/report/test_page.py::test_an_evaluation_is_marked_whatever_the_release",
+        "tests/test_evaluate.py::test_its_page_says_that_it_is_not_private",
     ),
     one(
         "unmarked-evaluation-json",

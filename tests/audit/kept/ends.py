@@ -136,7 +136,7 @@ MUTANTS: list[Mutant] = [
             '        connection.execute("PRAGMA secure_delete = ON")',
             '        connection.execute("PRAGMA secure_delete = OFF")',
         ),
-        f"{FINGERPRINT}test_the_fingerprint_is_in_no_release_and_gone_from_the_ledger_when_the_run_has_finished",
+        f"{FINGERPRINT}test_what_a_ledger_drops_is_not_in_its_file_any_more",
     ),
     one(
         "memory-is-not-asked-for",
