@@ -62,8 +62,8 @@ class Setting:
 
     @property
     def workload(self) -> str | list[tuple[tuple[str, str], float]]:
-        """All triples; for gaussian+pgm, whose model of them is too large, all pairs with the attribute to predict."""
-        if self.mechanism != "gaussian+pgm":
+        """All triples; where the model of them is too large, all pairs with the attribute to predict."""
+        if self.mechanism not in ("gaussian+pgm", "hdmm+pgm"):
             return "all-3way"
         target = PREDICTED[self.table]
         return [((a, target), 1.0) for a in loaded(self.table).domain if a != target]
