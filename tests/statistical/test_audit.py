@@ -130,10 +130,12 @@ def test_a_whole_run_of_measurements() -> None:
     assert 0.7 * CLAIM <= bound_on(running("gaussian", Unit.REPLACE, RHO, 1600, seeded()), 1e-3) <= CLAIM
 
 
-RUNS, LEAST = {"gaussian": 4500, "independent": 2000}, {"gaussian": 0.7, "independent": 0.6, "mst": 0.15}
+RUNS = {"gaussian": 4500, "independent": 2000}
+LEAST = {"gaussian": 0.7, "independent": 0.6, "mst": 0.15, "hdmm+pgm": 0.25}
 """How many runs, and what share of the claimed epsilon they must show. AIM and MWEM fit a model in every round: with fewer
 runs an auditor is less sure. MST measures rare values as one, and in so small a table all are rare: a third of its budget
-tells nothing of a replaced record.
+tells nothing of a replaced record. Of HDMM's residuals no one replacement moves all by the most that they can move: this one
+moves them by 0.54 of what is paid.
 """
 
 
