@@ -1,9 +1,10 @@
-"""``understudy query``: a marginal of the model with its bound. Public, at no cost in privacy."""
+"""``understudy query``: a marginal of the model, or a figure, with bound and intervals. Public, at no cost in privacy."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
@@ -15,7 +16,10 @@ from understudy.errors import UserError
 from understudy.manifest import NOT_PRIVATE
 from understudy.manifest.promise import confidence, counted_words
 from understudy.release import Answer, Figures, Release, load
-from understudy.uncertainty import Intervals
+from understudy.uncertainty import BootstrapIntervals, Intervals
+
+_Ends = tuple[int | None, int | None]
+"""Of an interval; None where there is none."""
 
 
 @click.command(
@@ -39,45 +43,59 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json
     """Show how many rows have which values of COLUMNS, by the model of the release in DIR, and how far off that may be.
 
     Or a figure by groups: mean(age) by region. There are mean, total, median, quantile(age, 0.9), count and share; share(sex
-    = F) is that of a value. Figures come without a bound.
+    = F) is that of a value.
 
-    Intervals are for the private table's own counts, each by itself; they exist where a noisy marginal contains the columns.
-    Where persons are protected, counts are of the rows that were used.
+    Bootstrap intervals say where the private table's own numbers are expected, each by itself; how often they hold was
+    measured, not proved. Proved intervals are wider, and exist where a noisy marginal contains the columns. Where
+    persons are protected, counts are of the rows that were used.
     """
     release = load(folder)
     if len(columns) == 1 and columns[0] not in release.domain and "(" in columns[0]:
-        _show_figures(release.answer(columns[0], least=least), release, json_)
+        _show_figures(release.answer(columns[0], least=least, confidence=release.manifest.confidence), release, json_)
         return
-    answer, intervals = release.marginal(*columns), intervals_of(release, columns)
+    cells = _Cells.of(release, columns)
     if json_:
-        print_json(_described(answer, intervals))
+        print_json(_described(cells))
         return
     if not release.private:
         warn(release.notice)
-    Console().print(_table(answer, intervals, None if all_ else 40))
-    _say(answer.promise(), release)
+    Console().print(_table(cells, None if all_ else 40))
+    _say(f"{cells.answer.promise()} {_expectation(cells)}", release)
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
     if json_:
-        labels = [dict(zip(found.by, group, strict=True)) for group in found.groups]
-        values = [value if isinstance(value, float) or value is None else str(value) for value in found.values.to_pylist()]
-        cells = zip(labels, values, found.rows.tolist(), strict=True)
-        listed = [{"group": group, "value": value, "rows": rows} for group, value, rows in cells]
-        notice = "" if found.private else NOT_PRIVATE
-        print_json({"private": found.private, "notice": notice, "query": found.query, "bound": None, "figures": listed})
+        print_json(_listed(found))
         return
     if not release.private:
         warn(release.notice)
     table = Table()
-    for name in found.by:
-        table.add_column(escape(name), overflow="fold")
-    table.add_column(escape(found.query), justify="right", overflow="fold")
-    table.add_column("rows", justify="right")
+    for place, name in enumerate(found.head()):
+        table.add_column(escape(name), overflow="fold", justify="left" if place < len(found.by) else "right")
     for line in found.lines():
         table.add_row(*map(escape, line))
     Console().print(table)
     _say(found.promise(), release)
+
+
+def _listed(found: Figures) -> dict[str, Any]:
+    """Return figures as JSON has them."""
+    ends = [
+        [value if isinstance(value, float) or value is None else str(value) for value in part.to_pylist()]
+        for part in (found.values, found.lower, found.upper)
+    ]
+    figures = [
+        {"group": dict(zip(found.by, group, strict=True)), "value": value, "lower": low, "upper": high, "rows": rows}
+        for group, value, low, high, rows in zip(found.groups, *ends, found.rows.tolist(), strict=True)
+    ]
+    return {
+        "private": found.private,
+        "notice": "" if found.private else NOT_PRIVATE,
+        "query": found.query,
+        "bound": None,
+        "interval": {"kind": "bootstrap", "confidence": found.confidence},
+        "figures": figures,
+    }
 
 
 def _say(promise: str, release: Release) -> None:
@@ -86,25 +104,49 @@ def _say(promise: str, release: Release) -> None:
         click.echo(counted)
 
 
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """A marginal with both kinds of intervals, each an array for the lower and one for the upper ends, cell by cell."""
+
+    answer: Answer
+    expected: BootstrapIntervals
+    proved: Intervals | None
+
+    @classmethod
+    def of(cls, release: Release, columns: tuple[str, ...]) -> _Cells:
+        answer, level = release.marginal(*columns), release.manifest.confidence
+        return cls(answer, release.bootstrap_intervals(*columns, confidence=level), intervals_of(release, columns))
+
+    def rows(self) -> list[_Row]:
+        cells = list(self.answer.cells())
+        ends = [self._flat(found) for found in (self.expected, self.proved) if found is not None]
+        if self.proved is None:
+            ends.append([(None, None)] * len(cells))
+        return [_Row(labels, count, *pair) for (labels, count), *pair in zip(cells, *ends, strict=True)]
+
+    def _flat(self, found: Intervals | BootstrapIntervals) -> list[_Ends]:
+        axes = [found.clique.index(name) for name in self.answer.columns]
+        low, high = (bound.transpose(axes).reshape(-1).tolist() for bound in (found.lower, found.upper))
+        return list(zip(low, high, strict=True))
+
+
+class _Row(NamedTuple):
+    labels: tuple[str, ...]
+    rows: float
+    expected: _Ends
+    proved: _Ends
+
+
 def intervals_of(release: Release, columns: tuple[str, ...]) -> Intervals | None:
-    """Return the cells' intervals, where a measurement contains the columns."""
+    """Return the cells' proved intervals, where a measurement contains the columns."""
     try:
         return release.intervals(*columns, confidence=release.manifest.confidence)
     except UserError:
         return None
 
 
-def _rows(answer: Answer, intervals: Intervals | None) -> list[tuple[tuple[str, ...], float, int | None, int | None]]:
-    cells = list(answer.cells())
-    if intervals is None:
-        return [(labels, count, None, None) for labels, count in cells]
-    axes = [intervals.clique.index(name) for name in answer.columns]
-    low, high = (bound.transpose(axes).reshape(-1).tolist() for bound in (intervals.lower, intervals.upper))
-    return [(labels, count, a, b) for (labels, count), a, b in zip(cells, low, high, strict=True)]
-
-
-def _described(answer: Answer, intervals: Intervals | None) -> dict[str, Any]:
-    bound = answer.bound
+def _described(cells: _Cells) -> dict[str, Any]:
+    answer, bound = cells.answer, cells.answer.bound
     return {
         "private": answer.private,
         "notice": "" if answer.private else NOT_PRIVATE,
@@ -112,26 +154,43 @@ def _described(answer: Answer, intervals: Intervals | None) -> dict[str, Any]:
         "bound": None
         if bound is None
         else {"rows": bound.value, "confidence": bound.confidence, "kind": bound.kind, "round": bound.round},
+        "bootstrap": {"rows": cells.expected.summed, "confidence": cells.expected.confidence},
         "cells": [
-            {"values": list(labels), "count": count, "lower": low, "upper": high}
-            for labels, count, low, high in _rows(answer, intervals)
+            {
+                "values": list(row.labels),
+                "count": row.rows,
+                "lower": row.proved[0],
+                "upper": row.proved[1],
+                "bootstrap": {"lower": row.expected[0], "upper": row.expected[1]},
+            }
+            for row in cells.rows()
         ],
     }
 
 
-def _table(answer: Answer, intervals: Intervals | None, most: int | None) -> Table:
-    rows = _rows(answer, intervals)
+def _table(cells: _Cells, most: int | None) -> Table:
+    answer, rows = cells.answer, cells.rows()
     if most is not None and len(rows) > most:
-        kept = set(sorted(range(len(rows)), key=lambda i: -rows[i][1])[:most])
+        kept = set(sorted(range(len(rows)), key=lambda i: -rows[i].rows)[:most])
         rows = [row for i, row in enumerate(rows) if i in kept]
     cut = f"the {len(rows)} largest of {answer.counts.size:,} cells" if len(rows) < answer.counts.size else None
     table = Table(caption=cut)
     for name in answer.columns:
         table.add_column(escape(name), overflow="fold")
     table.add_column("rows", justify="right")
-    if intervals is not None:
-        table.add_column(f"{confidence(intervals.confidence)} interval", justify="right")
-    for labels, count, low, high in rows:
-        between = [] if intervals is None else [f"{low:,} to {high:,}"]
-        table.add_row(*(escape(label) for label in labels), f"{count:,.1f}", *between)
+    level = confidence(cells.expected.confidence)
+    table.add_column(f"{level} bootstrap", justify="right")
+    if cells.proved is not None:
+        table.add_column(f"{level} proved", justify="right")
+    for row in rows:
+        pairs = [row.expected] if cells.proved is None else [row.expected, row.proved]
+        between = [f"{low:,} to {high:,}" for low, high in pairs]
+        table.add_row(*(escape(label) for label in row.labels), f"{row.rows:,.1f}", *between)
     return table
+
+
+def _expectation(cells: _Cells) -> str:
+    return (
+        f"The summed error is expected to be at most {cells.expected.summed:,.0f} rows, and each count inside its bootstrap "
+        f"interval ({confidence(cells.expected.confidence)} each): measured (docs/intervals.md), not proved."
+    )

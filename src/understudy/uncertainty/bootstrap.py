@@ -1,0 +1,111 @@
+"""Tables as the private one may be, by what was released: draws that intervals of any figure are made of. Public.
+
+The noise is drawn again (``refits``), and so is what the model leaves out (``departures``), as strong as the noisy distances
+of the model from the table say (``strength``). docs/intervals.md says what that covers, and how often it was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.errors import UserError
+from understudy.model import Model
+from understudy.uncertainty.departures import departed, measured_parts
+from understudy.uncertainty.evidence import Evidence
+from understudy.uncertainty.refits import Refit, refits
+from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
+
+Floats = NDArray[np.float64]
+
+MOST_REFITS, FEWEST_REFITS = 32, 8
+ROOM = 1 << 27
+"""Bytes that all refitted models together may take; of large models there are fewer."""
+SEED = 17
+"""Draws are the same at every call: an interval does not change when it is asked for again."""
+LEARNT_FROM = 100
+"""Marginals, at most, that the strength of missing interactions is learnt from."""
+LEARNT_CELLS = 1 << 13
+"""Larger marginals are left out of that."""
+TRIES = 3
+"""Draws that an expected distance is the mean of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Counts that the private table may have, and the refitted model that they rest on."""
+
+    counts: Floats
+    model: Model
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Draws from what a release lets be expected of the private table."""
+
+    evidence: Evidence
+    anchors: tuple[str, ...] = ()
+    """Columns that the last fit was held to."""
+
+    def draws(self, clique: Clique) -> Iterator[Draw]:
+        """Yield counts of ``clique``, in the domain's order, as the private table may have them; the same at every call."""
+        parts = measured_parts(clique, self._measured)
+        rng = np.random.default_rng([SEED, 1])
+        chances = None if clique in parts else self.strengths(clique)
+        centre = self.model.marginals([clique])[0]
+        for refit in self.refits:
+            strength = 0.0 if chances is None else float(rng.choice(GRID, p=chances))
+            yield Draw(departed(refit.around(centre, clique), clique, parts, strength, rng), refit.model)
+
+    @property
+    def model(self) -> Model:
+        """The model of the release."""
+        if self.evidence.model is None:
+            raise UserError("This mechanism makes no model; there is nothing to draw from.")
+        return self.evidence.model
+
+    @cached_property
+    def refits(self) -> list[Refit]:
+        """The models that other noise would have led to."""
+        number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
+        rng = np.random.default_rng([SEED, 0])
+        return refits(self.model, self.evidence.measurements, self.anchors, number, rng)
+
+    def strengths(self, clique: Clique) -> Floats:
+        """Return how likely each strength of ``GRID`` is for a marginal that nothing measured."""
+        return self._learnt.of(self._likelihood(clique) if self._tells(clique) else None)
+
+    @cached_property
+    def _learnt(self) -> Strengths:
+        found = [r for r in self._distance if self._tells(r) and r not in measured_parts(r, self._measured)]
+        some = found[:: max(1, -(-len(found) // LEARNT_FROM))]
+        return Strengths.learnt(np.array([self._likelihood(r) for r in some]).reshape(len(some), len(GRID)))
+
+    def _tells(self, clique: Clique) -> bool:
+        return clique in self._distance and self.model.domain.cells(clique) <= LEARNT_CELLS
+
+    def _likelihood(self, clique: Clique) -> Floats:
+        """Return the log-likelihood of each strength, by the noisy distance of one marginal."""
+        assert self.evidence.distances is not None
+        rng = np.random.default_rng([SEED, 2])
+        centre, parts = self.model.marginals([clique])[0], measured_parts(clique, self._measured)
+        tables = [refit.around(centre, clique) for refit in self.refits[:TRIES]]
+        expected = [
+            np.mean([np.abs(departed(t, clique, parts, float(s), rng) - np.rint(centre)).sum() for t in tables])
+            for s in GRID
+        ]
+        return log_likelihood(float(self._distance[clique]), np.array(expected), self.evidence.distances.sigma)
+
+    @cached_property
+    def _distance(self) -> dict[Clique, int]:
+        found = self.evidence.distances
+        return {} if found is None else dict(zip(found.cliques, found.values.tolist(), strict=True))
+
+    @cached_property
+    def _measured(self) -> list[Clique]:
+        return list(dict.fromkeys(m.clique for m in self.evidence.measurements if m.query is None))

@@ -1,0 +1,128 @@
+"""Bootstrap intervals: what they are made of, and how often they hold on small tables. On real ones: a benchmark.
+
+Everything is seeded, so nothing here fails by chance. Where a share is held to limits, the comment says where it lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+from understudy.errors import UserError
+from understudy.uncertainty import Bootstrap, bootstrap_intervals
+from understudy.uncertainty.departures import departed, measured_parts
+from understudy.uncertainty.intervals import half_widths, student
+from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
+
+from .runs import Run, one_run
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    run: Run
+    bootstrap: Bootstrap
+
+
+@cache
+def drawn() -> list[Drawn]:
+    found = [one_run(seed, rows=2_000) for seed in range(6)]
+    return [Drawn(run, Bootstrap(run.evidence)) for run in found]
+
+
+def test_what_was_measured_of_some_columns() -> None:
+    measured = [("a", "b"), ("b", "c"), ("d",)]
+    assert measured_parts(("a", "b", "c"), measured) == [("a", "b"), ("b", "c")]
+    assert measured_parts(("a", "d"), measured) == [("a",), ("d",)]
+    assert measured_parts(("a", "b"), measured) == [("a", "b")]
+
+
+def test_a_departure_leaves_what_was_measured() -> None:
+    table = rng(1).uniform(50, 500, (4, 5))
+    counts = departed(table, ("a", "b"), [("a",), ("b",)], 0.5, rng(2))
+    assert np.abs(counts - table).max() > 20
+    for axis in (0, 1):
+        np.testing.assert_allclose(counts.sum(axis=axis), table.sum(axis=axis), rtol=0.01)
+    assert departed(table, ("a", "b"), [("a", "b")], 0.5, rng(2)) is table
+
+
+def test_without_strength_a_departure_is_that_of_a_sample() -> None:
+    """A pair of independent columns: (1 - a/n)(1 - b/n) times the count is the variance, which 2,000 draws tell to 5 %."""
+    table = np.outer([300.0, 700], [200.0, 300, 500]) / 1_000
+    generator = rng(3)
+    counts = [departed(table, ("a", "b"), [("a",), ("b",)], 0.0, generator) for _ in range(2_000)]
+    expected = np.outer([300.0, 700], [200.0, 300, 500]) / 1_000 * np.outer([0.7, 0.3], [0.8, 0.7, 0.5])
+    np.testing.assert_allclose(np.var(counts, axis=0), expected, rtol=0.15)
+
+
+def test_strength_is_learnt_from_many_noisy_distances() -> None:
+    """100 distances whose noise is as large as what is looked for; one alone says next to nothing."""
+    expected = 1_000 + 2_000 * GRID
+    for truth in (0.1, 0.8):
+        noisy = 1_000 + 2_000 * truth + rng(4).normal(0, 1_000, 100)
+        found = Strengths.learnt(np.array([log_likelihood(d, expected, 1_000) for d in noisy])).of(None) @ GRID
+        assert truth / 1.6 < found < 1.6 * truth
+    nothing = Strengths.learnt(np.zeros((0, len(GRID))))
+    assert 0.1 < nothing.of(None) @ GRID < 0.8
+
+
+def test_a_clear_distance_counts_more_than_those_of_others() -> None:
+    expected = 1_000 + 2_000 * GRID
+    learnt = Strengths.learnt(np.array([log_likelihood(1_200, expected, 100)] * 50))
+    own = log_likelihood(4_000, expected, 100)
+    assert learnt.of(own) @ GRID > 5 * (learnt.of(None) @ GRID)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(8, 2.306), (16, 2.120), (32, 2.037), (1_000, 1.962)])
+def test_student(freedom: int, quantile: float) -> None:
+    assert student(0.95, freedom) == pytest.approx(quantile, rel=0.005)
+
+
+def test_half_widths_leave_out_what_has_no_value() -> None:
+    centre = np.array([0.0, 1.0, np.nan])
+    draws = [np.array([1.0, np.nan, 0.0]), np.array([-1.0, 3.0, 0.0])]
+    found = half_widths(centre, draws, 0.95)
+    assert found[:2] == pytest.approx([student(0.95, 2), 2 * student(0.95, 1)])
+    assert np.isnan(found[2])
+
+
+def test_intervals_hold_about_as_often_as_they_say() -> None:
+    """All cells of all marginals of six runs: 96 % hold."""
+    held: list[bool] = []
+    for one in drawn():
+        for clique, truth in one.run.truth.items():
+            found = bootstrap_intervals(one.bootstrap, clique)
+            held += ((found.lower <= truth) & (truth <= found.upper)).ravel().tolist()
+    assert 0.92 < np.mean(held) < 0.99
+
+
+def test_the_summed_error_is_expected_where_it_lies() -> None:
+    held = [
+        one.run.error(clique) <= bootstrap_intervals(one.bootstrap, clique).summed
+        for one in drawn()
+        for clique in one.run.truth
+    ]
+    assert np.mean(held) > 0.85
+
+
+def test_an_interval_does_not_change_when_it_is_asked_for_again() -> None:
+    one = drawn()[0]
+    first, again = (bootstrap_intervals(b, ("b", "a")) for b in (one.bootstrap, Bootstrap(one.run.evidence)))
+    assert first.clique == ("a", "b")
+    assert (first.lower == again.lower).all()
+    assert (first.upper == again.upper).all()
+    assert (first.lower <= first.upper).all()
+    wider = bootstrap_intervals(one.bootstrap, ("a", "b"), confidence=0.99)
+    assert (wider.upper >= first.upper).all()
+    assert wider.summed > first.summed
+
+
+def test_a_confidence_that_is_none() -> None:
+    with pytest.raises(UserError, match="strictly between 0 and 1"):
+        bootstrap_intervals(drawn()[0].bootstrap, ("a",), confidence=1.0)
