@@ -137,7 +137,7 @@ def test_query(home: Path) -> None:
     assert result.exit_code == 0
     assert "no bound" in result.stdout  # pairs were neither measured nor asked for
     assert "95% bootstrap" in result.stdout
-    assert "measured (docs/intervals.md), not proved" in " ".join(result.stdout.split())
+    assert "measured, not proved: docs/intervals.md" in " ".join(result.stdout.split())
     assert "95% proved" not in result.stdout
     assert "95% proved" in run("query", home / "release", "sex").stdout
     answer = json.loads(run("query", home / "release", "sex", "--json").stdout)

@@ -60,7 +60,7 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json
     if not release.private:
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
-    _say(f"{cells.answer.promise()} {_expectation(cells)}", release)
+    _say(f"{cells.answer.promise()}\n{_expectation(cells)}", release)
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
@@ -191,6 +191,6 @@ def _table(cells: _Cells, most: int | None) -> Table:
 
 def _expectation(cells: _Cells) -> str:
     return (
-        f"The summed error is expected to be at most {cells.expected.summed:,.0f} rows, and each count inside its bootstrap "
-        f"interval ({confidence(cells.expected.confidence)} each): measured (docs/intervals.md), not proved."
+        f"The summed error is expected to be at most {cells.expected.summed:,.0f} rows, and each count in its bootstrap interval "
+        f"({confidence(cells.expected.confidence)} each; measured, not proved: docs/intervals.md)."
     )

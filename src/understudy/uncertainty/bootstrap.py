@@ -7,7 +7,7 @@ of the model from the table say (``strength``). docs/intervals.md says what that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,10 @@ LEARNT_FROM = 100
 """Marginals, at most, that the strength of missing interactions is learnt from."""
 LEARNT_CELLS = 1 << 13
 """Larger marginals are left out of that."""
+OWN_CELLS = 1 << 16
+"""The distance of a larger marginal than this is not looked at even for itself."""
+KEPT_CELLS = 1 << 16
+"""Draws of larger marginals are made again each time."""
 TRIES = 3
 """Draws that an expected distance is the mean of."""
 
@@ -51,9 +55,20 @@ class Bootstrap:
     evidence: Evidence
     anchors: tuple[str, ...] = ()
     """Columns that the last fit was held to."""
+    _last: dict[Clique, list[Draw]] = field(default_factory=dict, init=False, repr=False)
+    """The draws of the clique that was asked for last: a mean and a quantile by the same group need the same."""
 
     def draws(self, clique: Clique) -> Iterator[Draw]:
         """Yield counts of ``clique``, in the domain's order, as the private table may have them; the same at every call."""
+        if clique in self._last:
+            return iter(self._last[clique])
+        if self.model.domain.cells(clique) > KEPT_CELLS:
+            return self._drawn(clique)
+        self._last.clear()
+        self._last[clique] = list(self._drawn(clique))
+        return iter(self._last[clique])
+
+    def _drawn(self, clique: Clique) -> Iterator[Draw]:
         parts = measured_parts(clique, self._measured)
         rng = np.random.default_rng([SEED, 1])
         chances = None if clique in parts else self.strengths(clique)
@@ -78,16 +93,16 @@ class Bootstrap:
 
     def strengths(self, clique: Clique) -> Floats:
         """Return how likely each strength of ``GRID`` is for a marginal that nothing measured."""
-        return self._learnt.of(self._likelihood(clique) if self._tells(clique) else None)
+        return self._learnt.of(self._likelihood(clique) if self._tells(clique, OWN_CELLS) else None)
 
     @cached_property
     def _learnt(self) -> Strengths:
-        found = [r for r in self._distance if self._tells(r) and r not in measured_parts(r, self._measured)]
+        found = [r for r in self._distance if self._tells(r, LEARNT_CELLS) and r not in measured_parts(r, self._measured)]
         some = found[:: max(1, -(-len(found) // LEARNT_FROM))]
         return Strengths.learnt(np.array([self._likelihood(r) for r in some]).reshape(len(some), len(GRID)))
 
-    def _tells(self, clique: Clique) -> bool:
-        return clique in self._distance and self.model.domain.cells(clique) <= LEARNT_CELLS
+    def _tells(self, clique: Clique, most: int) -> bool:
+        return clique in self._distance and self.model.domain.cells(clique) <= most
 
     def _likelihood(self, clique: Clique) -> Floats:
         """Return the log-likelihood of each strength, by the noisy distance of one marginal."""

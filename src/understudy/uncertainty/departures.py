@@ -2,7 +2,7 @@
 
 Two parts. Rows are a sample: a count that no measurement holds departs from what the model expects of it as a Poisson count
 does, however right the model is. And the model lacks interactions that nothing measured: each expectation is multiplied by
-a factor of mean 1 and deviation ``strength``. What was measured of the same columns stays: the departure has no part in it.
+a factor of mean 1 and deviation ``strength``, in part smooth along the columns. What was measured of the same columns stays: the departure has no part in it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from understudy.domain import Clique
 
 Floats = NDArray[np.float64]
 
+SMOOTH = 0.6
+"""Part of the variance of departures that is smooth: real interactions shift means, which unrelated factors would not."""
+STEEPEST = 3.0
+"""The logarithm of the largest smooth factor."""
 SWEEPS = 8
 """Of iterative proportional fitting, which gives the measured parts their counts back."""
 
@@ -33,7 +37,7 @@ def departed(table: Floats, clique: Clique, parts: Sequence[Clique], strength: f
         return table
     expected = np.maximum(table, 0.0)
     if strength > 0:
-        expected = expected * rng.gamma(strength**-2, strength**2, table.shape)
+        expected = expected * _factors(expected, strength, rng)
     drawn = rng.poisson(expected).astype(np.float64)
     axes = [tuple(i for i, a in enumerate(clique) if a not in part) for part in parts]
     wanted = [table.sum(axis=out, keepdims=True) for out in axes]
@@ -42,3 +46,24 @@ def departed(table: Floats, clique: Clique, parts: Sequence[Clique], strength: f
             have = drawn.sum(axis=out, keepdims=True)
             drawn = drawn * np.divide(want, have, out=np.ones_like(have), where=have > 0)
     return drawn
+
+
+def _factors(table: Floats, strength: float, rng: np.random.Generator) -> Floats:
+    """Return a factor for each cell, of mean about 1: a part of its variance is smooth along the columns."""
+    rough = strength * (1 - SMOOTH) ** 0.5
+    tilt = np.clip(strength * SMOOTH**0.5 * _tilt(table, rng), -STEEPEST, STEEPEST)
+    return np.asarray(np.exp(tilt) * rng.gamma(rough**-2, rough**2, table.shape))
+
+
+def _tilt(table: Floats, rng: np.random.Generator) -> Floats:
+    """Return numbers of variance about 1 that rise or fall along each column, more or less for each cell of the others."""
+    found = np.zeros(table.shape)
+    for axis, size in enumerate(table.shape):
+        rows = table.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
+        share = rows / max(float(rows.sum()), 1e-300)
+        score = np.cumsum(share) - share / 2  # of each code the share of rows below it
+        score -= share @ score
+        score /= max(float(share @ score**2) ** 0.5, 1e-300)
+        shape = [1 if i == axis else n for i, n in enumerate(table.shape)]
+        found += rng.normal(size=shape) * score.reshape([size if i == axis else 1 for i in range(table.ndim)])
+    return np.asarray(found / table.ndim**0.5)
