@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,15 @@ def test_every_figure_lies_in_its_interval(release: Release, query: str) -> None
     assert "95% bootstrap" in repr(found)
 
 
+def test_without_intervals_nothing_is_drawn(release: Release) -> None:
+    fresh = replace(release)
+    found = fresh.answer("mean(age) by sex", confidence=None)
+    assert found.lower is None
+    assert found.to_arrow().column_names == ["sex", "value", "rows"]
+    assert "bootstrap" not in repr(found)
+    assert "refits" not in fresh.bootstrap.__dict__
+
+
 def test_shares_and_counts_are_possible_ones(release: Release) -> None:
     shares, counts = release.answer("share(level = high) by visits, sex"), release.answer("count() by visits, sex")
     assert all(0 <= low <= high <= 1 for low, high in zip(shares.lower.to_pylist(), shares.upper.to_pylist(), strict=True))
@@ -153,14 +163,16 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     folder = str(release.save(tmp_path / "r"))
     said = CliRunner().invoke(main, ["query", folder, "mean(age) by sex", "--least", "1"])
     assert said.exit_code == 0
-    assert "bootstrap intervals" in said.output
-    assert "no bound is proved" in said.output
+    assert "No bound on their error is proved; how often bootstrap intervals hold was measured" in said.output
+    without = CliRunner().invoke(main, ["query", folder, "mean(age) by sex", "--no-bootstrap"])
+    assert "No bound on their error is proved." in without.output
+    assert "bootstrap" not in without.output
     told = CliRunner().invoke(main, ["query", folder, "mean(age) by sex", "--json"])
     found = json.loads(told.stdout)
     assert found["bound"] is None
     assert found["private"] is False
     assert [one["group"]["sex"] for one in found["figures"]] == ["F", "M", "null"]
-    assert found["interval"] == {"kind": "bootstrap", "confidence": 0.95}
+    assert found["bootstrap"] == {"confidence": 0.95}
     assert all(one["lower"] <= one["value"] <= one["upper"] for one in found["figures"])
     assert found["figures"][0]["value"] == release.answer("mean(age) by sex").values[0].as_py()
     wrong = CliRunner().invoke(main, ["query", folder, "mode(age)"])

@@ -146,6 +146,9 @@ def test_query(home: Path) -> None:
     assert all(cell["lower"] <= cell["upper"] for cell in answer["cells"])
     assert all(cell["bootstrap"]["lower"] <= cell["bootstrap"]["upper"] for cell in answer["cells"])
     assert 0 < answer["bootstrap"]["rows"] < answer["bound"]["rows"]
+    without = json.loads(run("query", home / "release", "sex", "--no-bootstrap", "--json").stdout)
+    assert without["bootstrap"] is None
+    assert "bootstrap" not in run("query", home / "release", "sex", "level", "--no-bootstrap").stdout
     wrong = run("query", home / "release", "sx")
     assert wrong.exit_code == 2
     assert 'Did you mean "sex"?' in wrong.stderr

@@ -38,8 +38,13 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.argument("columns", nargs=-1, required=True)
 @click.option("--all", "all_", is_flag=True, help="All cells, not only the 40 largest.")
 @click.option("--least", type=click.FloatRange(min=0), default=0, help="Leave out groups of fewer rows, of a figure.")
+@click.option(
+    "--bootstrap/--no-bootstrap",
+    default=None,
+    help="With bootstrap intervals, or without; by default with, for models to 16 MB.",
+)
 @as_json
-def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json_: bool) -> None:
+def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, bootstrap: bool | None, json_: bool) -> None:
     """Show how many rows have which values of COLUMNS, by the model of the release in DIR, and how far off that may be.
 
     Or a figure by groups: mean(age) by region. There are mean, total, median, quantile(age, 0.9), count and share; share(sex
@@ -50,17 +55,18 @@ def query(folder: Path, columns: tuple[str, ...], all_: bool, least: float, json
     persons are protected, counts are of the rows that were used.
     """
     release = load(folder)
+    level = release.manifest.confidence if bootstrap or (bootstrap is None and release.bootstrap.quick) else None
     if len(columns) == 1 and columns[0] not in release.domain and "(" in columns[0]:
-        _show_figures(release.answer(columns[0], least=least, confidence=release.manifest.confidence), release, json_)
+        _show_figures(release.answer(columns[0], least=least, confidence=level), release, json_)
         return
-    cells = _Cells.of(release, columns)
+    cells = _Cells.of(release, columns, level)
     if json_:
         print_json(_described(cells))
         return
     if not release.private:
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
-    _say(f"{cells.answer.promise()}\n{_expectation(cells)}", release)
+    _say("\n".join([cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]), release)
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
@@ -80,8 +86,9 @@ def _show_figures(found: Figures, release: Release, json_: bool) -> None:
 
 def _listed(found: Figures) -> dict[str, Any]:
     """Return figures as JSON has them."""
+    none = [None] * len(found.groups)
     ends = [
-        [value if isinstance(value, float) or value is None else str(value) for value in part.to_pylist()]
+        none if part is None else [v if isinstance(v, float) or v is None else str(v) for v in part.to_pylist()]
         for part in (found.values, found.lower, found.upper)
     ]
     figures = [
@@ -93,7 +100,7 @@ def _listed(found: Figures) -> dict[str, Any]:
         "notice": "" if found.private else NOT_PRIVATE,
         "query": found.query,
         "bound": None,
-        "interval": {"kind": "bootstrap", "confidence": found.confidence},
+        "bootstrap": None if found.confidence is None else {"confidence": found.confidence},
         "figures": figures,
     }
 
@@ -109,22 +116,22 @@ class _Cells:
     """A marginal with both kinds of intervals, each an array for the lower and one for the upper ends, cell by cell."""
 
     answer: Answer
-    expected: BootstrapIntervals
+    expected: BootstrapIntervals | None
     proved: Intervals | None
 
     @classmethod
-    def of(cls, release: Release, columns: tuple[str, ...]) -> _Cells:
-        answer, level = release.marginal(*columns), release.manifest.confidence
-        return cls(answer, release.bootstrap_intervals(*columns, confidence=level), intervals_of(release, columns))
+    def of(cls, release: Release, columns: tuple[str, ...], level: float | None) -> _Cells:
+        answer = release.marginal(*columns)
+        expected = None if level is None else release.bootstrap_intervals(*columns, confidence=level)
+        return cls(answer, expected, intervals_of(release, columns))
 
     def rows(self) -> list[_Row]:
-        cells = list(self.answer.cells())
-        ends = [self._flat(found) for found in (self.expected, self.proved) if found is not None]
-        if self.proved is None:
-            ends.append([(None, None)] * len(cells))
-        return [_Row(labels, count, *pair) for (labels, count), *pair in zip(cells, *ends, strict=True)]
+        found = zip(self.answer.cells(), self._flat(self.expected), self._flat(self.proved), strict=True)
+        return [_Row(labels, count, expected, proved) for (labels, count), expected, proved in found]
 
-    def _flat(self, found: Intervals | BootstrapIntervals) -> list[_Ends]:
+    def _flat(self, found: Intervals | BootstrapIntervals | None) -> list[_Ends]:
+        if found is None:
+            return [(None, None)] * self.answer.counts.size
         axes = [found.clique.index(name) for name in self.answer.columns]
         low, high = (bound.transpose(axes).reshape(-1).tolist() for bound in (found.lower, found.upper))
         return list(zip(low, high, strict=True))
@@ -154,7 +161,9 @@ def _described(cells: _Cells) -> dict[str, Any]:
         "bound": None
         if bound is None
         else {"rows": bound.value, "confidence": bound.confidence, "kind": bound.kind, "round": bound.round},
-        "bootstrap": {"rows": cells.expected.summed, "confidence": cells.expected.confidence},
+        "bootstrap": None
+        if cells.expected is None
+        else {"rows": cells.expected.summed, "confidence": cells.expected.confidence},
         "cells": [
             {
                 "values": list(row.labels),
@@ -178,19 +187,17 @@ def _table(cells: _Cells, most: int | None) -> Table:
     for name in answer.columns:
         table.add_column(escape(name), overflow="fold")
     table.add_column("rows", justify="right")
-    level = confidence(cells.expected.confidence)
-    table.add_column(f"{level} bootstrap", justify="right")
-    if cells.proved is not None:
-        table.add_column(f"{level} proved", justify="right")
+    for found, how in ((cells.expected, "bootstrap"), (cells.proved, "proved")):
+        if found is not None:
+            table.add_column(f"{confidence(found.confidence)} {how}", justify="right")
     for row in rows:
-        pairs = [row.expected] if cells.proved is None else [row.expected, row.proved]
-        between = [f"{low:,} to {high:,}" for low, high in pairs]
+        between = [f"{low:,} to {high:,}" for low, high in (row.expected, row.proved) if low is not None]
         table.add_row(*(escape(label) for label in row.labels), f"{row.rows:,.1f}", *between)
     return table
 
 
-def _expectation(cells: _Cells) -> str:
+def _expectation(expected: BootstrapIntervals) -> str:
     return (
-        f"The summed error is expected to be at most {cells.expected.summed:,.0f} rows, and each count in its bootstrap interval "
-        f"({confidence(cells.expected.confidence)} each; measured, not proved: docs/intervals.md)."
+        f"The summed error is expected to be at most {expected.summed:,.0f} rows, and each count in its bootstrap interval "
+        f"({confidence(expected.confidence)} each; measured, not proved: docs/intervals.md)."
     )

@@ -28,15 +28,16 @@ class Figures:
     """A figure for each group, with the rows that the model expects in it. A group without rows has none.
 
     ``lower`` to ``upper`` is where the private table's own figure is expected, each group by itself: a bootstrap interval.
+    They are None, and so is ``confidence``, where no interval was asked for.
     """
 
     query: str
     by: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     values: pa.Array
-    lower: pa.Array
-    upper: pa.Array
-    confidence: float
+    lower: pa.Array | None
+    upper: pa.Array | None
+    confidence: float | None
     rows: NDArray[np.float64]
     private: bool
 
@@ -44,24 +45,31 @@ class Figures:
         """Return one row a group: its labels, its figure, the ends of its interval, and the rows it has by the model."""
         labels = {name: pa.array([group[i] for group in self.groups], pa.string()) for i, name in enumerate(self.by)}
         ends = {"value": self.values, "lower": self.lower, "upper": self.upper}
-        return pa.table({**labels, **ends, "rows": pa.array(self.rows)})
+        known = {name: part for name, part in ends.items() if part is not None}
+        return pa.table({**labels, **known, "rows": pa.array(self.rows)})
 
     def head(self) -> tuple[str, ...]:
         """Return what stands above ``lines``."""
-        return (*self.by, self.query, f"{confidence(self.confidence)} bootstrap", "rows")
+        between = () if self.confidence is None else (f"{confidence(self.confidence)} bootstrap",)
+        return (*self.by, self.query, *between, "rows")
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the same as text."""
-        texts = [[_text(value) for value in part.to_pylist()] for part in (self.values, self.lower, self.upper)]
-        found = zip(self.groups, *texts, self.rows.tolist(), strict=True)
-        return [(*g, t, f"{low} to {high}" if low else "", f"{n:,.0f}") for g, t, low, high, n in found]
+        values = [_text(value) for value in self.values.to_pylist()]
+        found = zip(self.groups, values, self._between(), self.rows.tolist(), strict=True)
+        return [(*group, value, *between, f"{rows:,.0f}") for group, value, between, rows in found]
+
+    def _between(self) -> list[tuple[str, ...]]:
+        """Return each group's interval as text; nothing where there is none."""
+        if self.lower is None or self.upper is None:
+            return [()] * len(self.groups)
+        ends = zip(self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
+        return [("" if low is None else f"{_text(low)} to {_text(high)}",) for low, high in ends]
 
     def promise(self) -> str:
         """Say in words how far off the figures may be."""
-        said = (
-            "These figures come from the model and from noisy counts inside bins. Their intervals are bootstrap intervals: "
-            "how often such hold was measured (docs/intervals.md), no bound is proved."
-        )
+        said = "These figures come from the model and from noisy counts inside bins. No bound on their error is proved"
+        said += "." if self.confidence is None else "; how often bootstrap intervals hold was measured: docs/intervals.md."
         return said if self.private else f"NOT PRIVATE. {said}"
 
     def __repr__(self) -> str:
@@ -72,15 +80,20 @@ class Figures:
         return "\n".join([*shown, *more, self.promise()])
 
 
-def figures(contents: Contents, bootstrap: Bootstrap, query: str, least: float = 0.0, level: float = 0.95) -> Figures:
-    """Answer a query; groups of fewer than ``least`` rows, by the model, are left out."""
+def figures(
+    contents: Contents, bootstrap: Bootstrap, query: str, *, least: float = 0.0, level: float | None = 0.95
+) -> Figures:
+    """Answer a query; groups of fewer than ``least`` rows, by the model, are left out. No ``level``: no intervals."""
     asked = parse(query, contents.schema)
     computing = Computing.of(asked, contents.schema)
     table = computing.table(contents.model.marginal(asked.axes))
     rows = table.sum(axis=1)
     kept = np.flatnonzero(rows >= least)
-    ends = interval(computing, contents, bootstrap, table, level)
-    value, lower, upper = (computing.written(n[kept]) for n in (computing.numbers(table, contents.inside), *ends))
+    value = computing.written(computing.numbers(table, contents.inside)[kept])
+    lower = upper = None
+    if level is not None:
+        ends = interval(computing, contents, bootstrap, table, level)
+        lower, upper = (computing.written(end[kept]) for end in ends)
     groups = tuple(product(*(contents.schema[name].labels for name in asked.by)))
     shown = tuple(groups[i] for i in kept)
     return Figures(query.strip(), asked.by, shown, value, lower, upper, level, rows[kept], contents.private)

@@ -193,7 +193,7 @@ class Release(Contents):
         """Return where the private table's own counts on ``columns`` are expected, whatever was measured.
 
         Much narrower than the bounds, and not proved: how often they hold was measured (docs/intervals.md). The first call
-        takes some seconds.
+        takes some seconds, and minutes for a model of tens of megabytes.
         """
         if not columns:
             raise UserError('Name at least one column, such as release.bootstrap_intervals("age").')
@@ -224,14 +224,15 @@ class Release(Contents):
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
 
-    def answer(self, query: str, *, least: float = 0, confidence: float = 0.95) -> Figures:
+    def answer(self, query: str, *, least: float = 0, confidence: float | None = 0.95) -> Figures:
         """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.
 
         There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
         lies inside bins, at no cost in privacy. Each has a bootstrap interval; no bound is proved. Groups of fewer than
-        ``least`` rows, by the model, are left out. The first call takes some seconds.
+        ``least`` rows, by the model, are left out. The first call takes some seconds (minutes for a model of tens of
+        megabytes); with ``confidence=None`` there are no intervals, and no wait.
         """
-        return figures(self, self.bootstrap, query, least, confidence)
+        return figures(self, self.bootstrap, query, least=least, level=confidence)
 
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.

@@ -24,8 +24,10 @@ from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
 Floats = NDArray[np.float64]
 
 MOST_REFITS, FEWEST_REFITS = 32, 8
-ROOM = 1 << 27
-"""Bytes that all refitted models together may take; of large models there are fewer."""
+ROOM = 1 << 25
+"""Bytes that all refitted models together may take; of models above 1 MB there are fewer refits."""
+QUICK = 1 << 24
+"""Bytes of a model whose refits take no more than a minute or so."""
 SEED = 17
 """Draws are the same at every call: an interval does not change when it is asked for again."""
 LEARNT_FROM = 100
@@ -83,6 +85,11 @@ class Bootstrap:
         if self.evidence.model is None:
             raise UserError("This mechanism makes no model; there is nothing to draw from.")
         return self.evidence.model
+
+    @property
+    def quick(self) -> bool:
+        """Whether draws are a matter of seconds; of a large model they may take minutes."""
+        return self.model.size <= QUICK
 
     @cached_property
     def refits(self) -> list[Refit]:

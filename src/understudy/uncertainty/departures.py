@@ -2,7 +2,8 @@
 
 Two parts. Rows are a sample: a count that no measurement holds departs from what the model expects of it as a Poisson count
 does, however right the model is. And the model lacks interactions that nothing measured: each expectation is multiplied by
-a factor of mean 1 and deviation ``strength``, in part smooth along the columns. What was measured of the same columns stays: the departure has no part in it.
+a factor of mean 1 and deviation ``strength``, in part smooth along the columns. What was measured of the same columns
+stays: the departure has no part in it.
 """
 
 from __future__ import annotations
