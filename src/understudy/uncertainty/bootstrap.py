@@ -24,10 +24,10 @@ from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
 Floats = NDArray[np.float64]
 
 MOST_REFITS, FEWEST_REFITS = 32, 8
-ROOM = 1 << 25
-"""Bytes that all refitted models together may take; of models above 1 MB there are fewer refits."""
+ROOM = 1 << 27
+"""Bytes that the junction trees of all refitted models may take together; of models above 4 MB there are fewer refits."""
 QUICK = 1 << 24
-"""Bytes of a model whose refits take no more than a minute or so."""
+"""Bytes of a model whose refits are a matter of seconds."""
 SEED = 17
 """Draws are the same at every call: an interval does not change when it is asked for again."""
 LEARNT_FROM = 100
