@@ -8,12 +8,12 @@ share of rows below it varies says how far up and down to look for its ends.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.privacy import Measurement
 from understudy.release.computed import Computing
 from understudy.release.contents import Contents
 from understudy.release.inside import Weights, inside_weights
@@ -30,16 +30,45 @@ LEAST_SHARE = 1e-9
 """An interval of a quantile ends at the first or the last rows there are."""
 
 
-def interval(
-    computing: Computing, contents: Contents, bootstrap: Bootstrap, table: Floats, confidence: float
-) -> tuple[Floats, Floats]:
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Tables that the private one may be, each with the weights inside bins that other noise leads to."""
+
+    contents: Contents
+    bootstrap: Bootstrap
+    _inside: dict[str, list[Weights]] = field(default_factory=dict, init=False, repr=False)
+
+    def draws(self, computing: Computing) -> Iterator[tuple[Floats, Weights]]:
+        """Yield counts, groups × codes, with weights for the column whose values count."""
+        axes = computing.asked.axes
+        clique = self.contents.model.domain.clique(axes)
+        named = computing.column.name if computing.of_values and computing.column is not None else ""
+        inside = self.inside(named) if named in self.contents.inside else repeat({})
+        for draw, weights in zip(self.bootstrap.draws(clique), inside, strict=False):
+            yield computing.table(draw.counts.transpose([clique.index(a) for a in axes])), weights
+
+    def inside(self, name: str) -> list[Weights]:
+        """Return the weights of one column, for each refitted model; they are worked out once."""
+        if name not in self._inside:
+            rng = np.random.default_rng([SEED, 0])
+            measured = next(m for m in self.contents.fine if m.clique == (fine_name(name),))
+            weights = self.contents.inside[name]
+            exact = np.concatenate([weights, np.zeros(measured.values.size - weights.size)])
+            noisy = [with_noise(exact, measured, rng).astype(np.int64) for _ in self.bootstrap.refits]
+            self._inside[name] = [
+                inside_weights(self.contents.schema, refit.model, [replace(measured, values=values)])
+                for refit, values in zip(self.bootstrap.refits, noisy, strict=True)
+            ]
+        return self._inside[name]
+
+
+def interval(simulation: Simulation, computing: Computing, table: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Return the ends of each group's interval; ``table`` has the model's counts, groups × codes."""
     require_confidence(confidence)
-    draws = _Draws(computing, contents, bootstrap)
     if computing.of_values and computing.asked.function in ("median", "quantile"):
-        return _woodruff(draws, table, confidence)
-    centre = computing.numbers(table, contents.inside)
-    reach = half_widths(centre, (computing.numbers(*draw) for draw in draws), confidence)
+        return _woodruff(simulation, computing, table, confidence)
+    centre = computing.numbers(table, simulation.contents.inside)
+    reach = half_widths(centre, (computing.numbers(*draw) for draw in simulation.draws(computing)), confidence)
     lower, upper = centre - reach, centre + reach
     if computing.of_values:
         return lower, upper
@@ -48,46 +77,12 @@ def interval(
     return np.maximum(np.ceil(lower - 0.5), 0.0), np.floor(upper + 0.5)  # counts are whole
 
 
-@dataclass(frozen=True, eq=False)
-class _Draws:
-    """Tables that the private one may be, groups × codes, each with the weights inside bins that other noise leads to."""
-
-    computing: Computing
-    contents: Contents
-    bootstrap: Bootstrap
-
-    def __iter__(self) -> Iterator[tuple[Floats, Weights]]:
-        axes, rng = self.computing.asked.axes, np.random.default_rng([SEED, 0])
-        clique = self.contents.model.domain.clique(axes)
-        measured = self._measured()
-        for draw in self.bootstrap.draws(clique):
-            inside: Weights = {}
-            if measured is not None:
-                again = replace(measured, values=with_noise(self._exact(measured), measured, rng).astype(np.int64))
-                inside = inside_weights(self.contents.schema, draw.model, [again])
-            yield self.computing.table(draw.counts.transpose([clique.index(a) for a in axes])), inside
-
-    def _measured(self) -> Measurement | None:
-        """Return the noisy counts inside the bins of the column, where its values count and there are any."""
-        column = self.computing.column
-        if column is None or not self.computing.of_values or column.name not in self.contents.inside:
-            return None
-        return next(m for m in self.contents.fine if m.clique == (fine_name(column.name),))
-
-    def _exact(self, measured: Measurement) -> Floats:
-        """Return what the release takes the counts inside bins to be."""
-        assert self.computing.column is not None
-        weights = self.contents.inside[self.computing.column.name]
-        return np.concatenate([weights, np.zeros(measured.values.size - weights.size)])
-
-
-def _woodruff(draws: _Draws, table: Floats, confidence: float) -> tuple[Floats, Floats]:
+def _woodruff(simulation: Simulation, computing: Computing, table: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Return quantiles at the ends of an interval for the share of rows below the quantile that was asked for."""
-    computing, at = draws.computing, draws.computing.asked.at
-    spread = computing.spread(draws.contents.inside)
+    at, spread = computing.asked.at, computing.spread(simulation.contents.inside)
     places = [spread.place(row, at) for row in table]
     centre = np.where(table.sum(axis=1) > 0, at, np.nan)
-    ranks = (_ranks(computing.spread(inside), drawn, places) for drawn, inside in draws)
+    ranks = (_ranks(computing.spread(inside), drawn, places) for drawn, inside in simulation.draws(computing))
     reach = half_widths(centre, ranks, confidence)
     ends = [np.clip(centre + side * reach, LEAST_SHARE, 1 - LEAST_SHARE) for side in (-1, 1)]
     low, high = ([spread.quantile(row, share) for row, share in zip(table, end, strict=True)] for end in ends)

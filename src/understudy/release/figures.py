@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from understudy.manifest.promise import confidence
 from understudy.release.asked import parse
 from understudy.release.computed import Computing
-from understudy.release.contents import Contents
-from understudy.release.figure_intervals import interval
-from understudy.uncertainty import Bootstrap
+from understudy.release.figure_intervals import Simulation, interval
 
 SHOWN = 40
 
@@ -80,10 +78,9 @@ class Figures:
         return "\n".join([*shown, *more, self.promise()])
 
 
-def figures(
-    contents: Contents, bootstrap: Bootstrap, query: str, *, least: float = 0.0, level: float | None = 0.95
-) -> Figures:
+def figures(simulation: Simulation, query: str, *, least: float = 0.0, level: float | None = 0.95) -> Figures:
     """Answer a query; groups of fewer than ``least`` rows, by the model, are left out. No ``level``: no intervals."""
+    contents = simulation.contents
     asked = parse(query, contents.schema)
     computing = Computing.of(asked, contents.schema)
     table = computing.table(contents.model.marginal(asked.axes))
@@ -92,7 +89,7 @@ def figures(
     value = computing.written(computing.numbers(table, contents.inside)[kept])
     lower = upper = None
     if level is not None:
-        ends = interval(computing, contents, bootstrap, table, level)
+        ends = interval(simulation, computing, table, level)
         lower, upper = (computing.written(end[kept]) for end in ends)
     groups = tuple(product(*(contents.schema[name].labels for name in asked.by)))
     shown = tuple(groups[i] for i in kept)

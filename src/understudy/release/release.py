@@ -25,6 +25,7 @@ from understudy.release.answer import Answer
 from understudy.release.contents import Contents
 from understudy.release.crew import Told, draw_parts
 from understudy.release.drawing import Drawing
+from understudy.release.figure_intervals import Simulation
 from understudy.release.figures import Figures, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
@@ -189,6 +190,10 @@ class Release(Contents):
         """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
         return Bootstrap(self.evidence, tuple(entry.column for entry in self.manifest.inside))
 
+    @cached_property
+    def _simulation(self) -> Simulation:
+        return Simulation(self, self.bootstrap)
+
     def bootstrap_intervals(self, *columns: str, confidence: float = 0.95) -> BootstrapIntervals:
         """Return where the private table's own counts on ``columns`` are expected, whatever was measured.
 
@@ -232,7 +237,7 @@ class Release(Contents):
         ``least`` rows, by the model, are left out. The first call takes some seconds (minutes for a model of tens of
         megabytes); with ``confidence=None`` there are no intervals, and no wait.
         """
-        return figures(self, self.bootstrap, query, least=least, level=confidence)
+        return figures(self._simulation, query, least=least, level=confidence)
 
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.
