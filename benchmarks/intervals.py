@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 import understudy
 from inside import schema_of
 from reference_sets import DATASETS
-from understudy import Release, example
+from understudy import BootstrapIntervals, Release, example
 from understudy.domain import Clique
 from understudy.schema import Schema, parse_schema
 from understudy.source import MemorySource
@@ -67,22 +67,23 @@ class Tally:
 
     def __init__(self) -> None:
         self._held: dict[str, list[Bools]] = {}
-        self._ratio: dict[str, list[NDArray[np.float64]]] = {}
+        self._ratio: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
 
-    def add(self, kind: str, held: Any, ratio: Any = None) -> None:
-        """Count some intervals; ``ratio`` is their width over that of what is proved."""
+    def add(self, kind: str, held: Any, **ratios: Any) -> None:
+        """Count some intervals; ``ratios`` are their widths over those of what is proved."""
         self._held.setdefault(kind, []).append(np.ravel(held))
-        if ratio is not None:
-            self._ratio.setdefault(kind, []).append(np.ravel(ratio))
+        for name, ratio in ratios.items():
+            self._ratio.setdefault((kind, name), []).append(np.ravel(ratio))
 
     def told(self) -> dict[str, dict[str, float]]:
-        """Return the number and the coverage of each kind, and the median ratio where there is one."""
+        """Return the number and the coverage of each kind, and the median ratios where there are any."""
         found: dict[str, dict[str, float]] = {}
         for kind, held in sorted(self._held.items()):
             all_ = np.concatenate(held)
             found[kind] = {"intervals": int(all_.size), "held": int(all_.sum())}
-            if kind in self._ratio:
-                found[kind]["ratio"] = round(float(np.median(np.concatenate(self._ratio[kind]))), 5)
+            for (of, name), ratios in self._ratio.items():
+                if of == kind:
+                    found[kind][name] = round(float(np.median(np.concatenate(ratios))), 5)
         return found
 
 
@@ -95,25 +96,25 @@ def cells(release: Release, source: MemorySource, tally: Tally, rng: np.random.G
         held = (found.lower <= truth) & (truth <= found.upper)
         kind = f"cells {len(clique)} {'measured' if any(set(clique) <= m for m in supported) else 'inferred'}"
         large = found.estimate >= CLEAR
-        answer = release.marginal(*clique)
-        ratio = None
-        if answer.bound is not None:
-            worst = _worst(release, clique, found.estimate, answer.bound.value)
-            ratio = (found.upper - found.lower + 1) / worst
-            tally.add("summed", [np.abs(truth - found.estimate).sum() <= found.summed], [found.summed / answer.bound.value])
-        tally.add("cells", held, ratio)
-        tally.add("cells of 5 or more", held[large], None if ratio is None else ratio[large])
+        bound, ratios = release.marginal(*clique).bound, {}
+        if bound is not None:
+            off = np.abs(truth - found.estimate).sum()
+            tally.add("summed", [off <= found.summed], bound=[found.summed / bound.value])
+            ratios = _ratios(release, clique, found, bound.value)
+        tally.add("cells", held, **ratios)
+        tally.add("cells of 5 or more", held[large], **{name: ratio[large] for name, ratio in ratios.items()})
         tally.add(kind, held[large])
 
 
-def _worst(release: Release, clique: Clique, counts: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
-    """Return the width of what is proved of each cell: by the bound of its marginal, or by a measurement that has it."""
-    width = counts + bound - np.maximum(counts - bound, 0) + 1
+def _ratios(release: Release, clique: Clique, found: BootstrapIntervals, bound: float) -> dict[str, NDArray[np.float64]]:
+    """Return the width of each cell's interval over that of its count ± the bound, and over that of its proved interval."""
+    width = found.upper - found.lower + 1
+    most = found.estimate + bound - np.maximum(found.estimate - bound, 0) + 1
     try:
         proved = release.intervals(*clique)
     except understudy.errors.UserError:
-        return np.asarray(width)
-    return np.minimum(width, proved.upper - proved.lower + 1)
+        return {"bound": np.asarray(width / most)}
+    return {"bound": np.asarray(width / most), "proved": np.asarray(width / (proved.upper - proved.lower + 1))}
 
 
 def _some(release: Release, size: int, rng: np.random.Generator) -> list[Clique]:
@@ -182,8 +183,8 @@ def show(run: dict[str, Any]) -> None:
     """Print one run."""
     print(f"{run['table']} seed {run['seed']} epsilon {run['epsilon']}: {run['refits']} refits in {run['seconds']} CPU s")
     for kind, found in run["kinds"].items():
-        ratio = f"  median width {found['ratio']:.4f} of what is proved" if "ratio" in found else ""
-        print(f"    {kind:22}{found['intervals']:8,}  {100 * found['held'] / max(found['intervals'], 1):5.1f} %{ratio}")
+        ratios = "".join(f"  {found[name]:.4f} of {name}" for name in ("bound", "proved") if name in found)
+        print(f"    {kind:22}{found['intervals']:8,}  {100 * found['held'] / max(found['intervals'], 1):5.1f} %{ratios}")
 
 
 def main(given: Sequence[str] | None = None) -> None:

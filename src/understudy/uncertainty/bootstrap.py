@@ -20,6 +20,7 @@ from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.refits import Refit, refits
 from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
+from understudy.uncertainty.tilts import Tilt, tilted, tilts
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +78,8 @@ class Bootstrap:
         centre = self.model.marginals([clique])[0]
         for refit in self.refits:
             strength = 0.0 if chances is None else float(rng.choice(GRID, p=chances))
-            yield Draw(departed(refit.around(centre, clique), clique, parts, strength, rng), refit.model)
+            table = tilted(refit.around(centre, clique), clique, self._tilts, rng)
+            yield Draw(departed(table, clique, parts, strength, rng), refit.model)
 
     @property
     def model(self) -> Model:
@@ -116,12 +118,16 @@ class Bootstrap:
         assert self.evidence.distances is not None
         rng = np.random.default_rng([SEED, 2])
         centre, parts = self.model.marginals([clique])[0], measured_parts(clique, self._measured)
-        tables = [refit.around(centre, clique) for refit in self.refits[:TRIES]]
+        tables = [tilted(refit.around(centre, clique), clique, self._tilts, rng) for refit in self.refits[:TRIES]]
         expected = [
             np.mean([np.abs(departed(t, clique, parts, float(s), rng) - np.rint(centre)).sum() for t in tables])
             for s in GRID
         ]
         return log_likelihood(float(self._distance[clique]), np.array(expected), self.evidence.distances.sigma)
+
+    @cached_property
+    def _tilts(self) -> dict[str, Tilt]:
+        return tilts(self.model, self.evidence.measurements)
 
     @cached_property
     def _distance(self) -> dict[Clique, int]:

@@ -17,7 +17,7 @@ from understudy.domain import Clique
 
 Floats = NDArray[np.float64]
 
-SMOOTH = 0.6
+SMOOTH = 0.75
 """Part of the variance of departures that is smooth: real interactions shift means, which unrelated factors would not."""
 STEEPEST = 3.0
 """The logarithm of the largest smooth factor."""
@@ -49,6 +49,16 @@ def departed(table: Floats, clique: Clique, parts: Sequence[Clique], strength: f
     return drawn
 
 
+def scores(table: Floats, axis: int) -> Floats:
+    """Return of each code of a column the share of rows below it, with mean 0 and variance 1; shaped for the table."""
+    rows = table.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
+    share = rows / max(float(rows.sum()), 1e-300)
+    found = np.cumsum(share) - share / 2
+    found -= share @ found
+    found /= max(float(share @ found**2) ** 0.5, 1e-300)
+    return np.asarray(found.reshape([rows.size if i == axis else 1 for i in range(table.ndim)]))
+
+
 def _factors(table: Floats, strength: float, rng: np.random.Generator) -> Floats:
     """Return a factor for each cell, of mean about 1: a part of its variance is smooth along the columns."""
     rough = strength * (1 - SMOOTH) ** 0.5
@@ -59,12 +69,7 @@ def _factors(table: Floats, strength: float, rng: np.random.Generator) -> Floats
 def _tilt(table: Floats, rng: np.random.Generator) -> Floats:
     """Return numbers of variance about 1 that rise or fall along each column, more or less for each cell of the others."""
     found = np.zeros(table.shape)
-    for axis, size in enumerate(table.shape):
-        rows = table.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
-        share = rows / max(float(rows.sum()), 1e-300)
-        score = np.cumsum(share) - share / 2  # of each code the share of rows below it
-        score -= share @ score
-        score /= max(float(share @ score**2) ** 0.5, 1e-300)
+    for axis in range(table.ndim):
         shape = [1 if i == axis else n for i, n in enumerate(table.shape)]
-        found += rng.normal(size=shape) * score.reshape([size if i == axis else 1 for i in range(table.ndim)])
+        found += rng.normal(size=shape) * scores(table, axis)
     return np.asarray(found / table.ndim**0.5)

@@ -19,7 +19,7 @@ GRID = np.concatenate([[0.02], np.geomspace(0.05, 3.2, 13)])
 """Strengths: the deviation of the factor that an expected count is off by."""
 CENTRES = np.log(np.geomspace(0.03, 1.5, 14))
 WIDTHS = np.array([0.5, 1.0, 1.5])
-PRIOR_CENTRE, PRIOR_WIDTH = np.log(0.2), 1.0
+PRIOR_CENTRE, PRIOR_WIDTH = np.log(0.35), 1.0
 """What is believed of the centre where no distance says anything."""
 MODEL_ERROR = 0.1
 """Part of an expected distance that the expectation itself may be off by."""
