@@ -187,15 +187,53 @@ def show(run: dict[str, Any]) -> None:
         print(f"    {kind:22}{found['intervals']:8,}  {100 * found['held'] / max(found['intervals'], 1):5.1f} %{ratios}")
 
 
+KINDS = ("cells", "cells of 5 or more", "mean", "total", "quantile", "share", "summed")
+
+
+def page(runs: Sequence[dict[str, Any]]) -> str:
+    """Return the results as the table of docs/intervals.md: for each table how often intervals held, over all its runs."""
+    lines = [
+        "| table | runs | cells | of 5 or more | means | totals | quantiles | shares | summed errors |",
+        f"|---{'|--:' * 8}|",
+    ]
+    for name in dict.fromkeys(run["table"] for run in runs):
+        mine = [run["kinds"] for run in runs if run["table"] == name]
+        sums = [[sum(kinds[kind][key] for kinds in mine) for key in ("held", "intervals")] for kind in KINDS]
+        shares = " | ".join(f"{100 * held / number:.1f} %" for held, number in sums)
+        lines.append(f"| {name} | {len(mine)} | {shares} |")
+    return "\n".join(lines)
+
+
+def widths(runs: Sequence[dict[str, Any]]) -> str:
+    """Return the second table: how wide intervals are beside what is proved, the medians of the runs' medians."""
+    lines = [
+        "| table | cells | cells of 5 or more | these, beside proved intervals | summed errors |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    columns = [("cells", "bound"), ("cells of 5 or more", "bound"), ("cells of 5 or more", "proved"), ("summed", "bound")]
+    for name in dict.fromkeys(run["table"] for run in runs):
+        mine = [run["kinds"] for run in runs if run["table"] == name]
+        shares = [float(np.median([kinds[kind][key] for kinds in mine])) for kind, key in columns]
+        lines.append(f"| {name} | {' | '.join(f'{share:.2g}' for share in shares)} |")
+    return "\n".join(lines)
+
+
+def stored() -> list[dict[str, Any]]:
+    """Return the results that were kept."""
+    return [json.loads(line) for line in OUT.read_text().splitlines()]
+
+
 def main(given: Sequence[str] | None = None) -> None:
     """Run, print, and append to the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="+")
+    parser.add_argument("tables", nargs="*", help="None: print the tables of docs/intervals.md from the stored results.")
     parser.add_argument("--seeds", type=int, nargs="+", default=[11])
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--workload", default="all-2way")
     parser.add_argument("--keep", action="store_true", help="Append to results/intervals.jsonl.")
     args = parser.parse_args(given)
+    if not args.tables:
+        print(page(stored()), widths(stored()), sep="\n\n")
     for name in args.tables:
         for seed in args.seeds:
             run = one(name, seed, args.epsilon, args.workload)

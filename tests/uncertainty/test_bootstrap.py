@@ -18,15 +18,17 @@ from understudy.errors import UserError
 from understudy.mechanism import mechanism
 from understudy.model import Model
 from understudy.privacy import Budget, Door, Measurement, ResearchNoise
+from understudy.privacy.noise import NoiseKind
 from understudy.source import MemorySource
 from understudy.uncertainty import Bootstrap, Evidence, bootstrap_intervals
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.intervals import half_widths, student
+from understudy.uncertainty.refits import with_noise
 from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
 from understudy.uncertainty.tilts import Tilt, tilted, tilts
 from understudy.workload import Workload
 
-from .runs import Run, one_run
+from .runs import OTHER_REGION, Run, determined_run, one_run
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -179,6 +181,24 @@ def test_an_interval_does_not_change_when_it_is_asked_for_again() -> None:
     wider = bootstrap_intervals(one.bootstrap, ("a", "b"), confidence=0.99)
     assert (wider.upper >= first.upper).all()
     assert wider.summed > first.summed
+
+
+def test_impossible_cells_stay_empty() -> None:
+    run = determined_run(3)
+    found = bootstrap_intervals(Bootstrap(run.evidence), ("city", "region"))
+    forbidden = tuple(OTHER_REGION.cells.T)
+    assert (found.upper[forbidden] == 0).all()
+    assert found.upper.sum() > 0
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_noise_of_a_simulation_is_that_of_the_measurement(noise: NoiseKind) -> None:
+    """20,000 draws tell a deviation to 2 % (four of its own deviations, for Laplace noise)."""
+    measured = Measurement(("a",), np.zeros(2, np.int64), noise, 12.0, Fraction(1), private=False)
+    drawn = with_noise(np.full(20_000, 5.0), measured, rng(9))
+    assert drawn.std() == pytest.approx(measured.sigma, rel=0.04)
+    assert drawn.mean() == pytest.approx(5, abs=4 * measured.sigma / 20_000**0.5)
+    assert (drawn == np.rint(drawn)).all()
 
 
 def test_a_confidence_that_is_none() -> None:

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 
 SEED = 18
 WIDER = 1.25
-"""Figures of values add up many cells, whose departures have more in common than those that are drawn: their intervals are so
-much wider. Chosen on two tables, where about nine of ten held without it, and confirmed on others (docs/intervals.md)."""
+"""Figures of values add up many cells, whose departures have more in common than those that are drawn: their intervals are
+so much wider. Chosen on two tables, where about nine of ten held without it, and confirmed on others (docs/intervals.md)."""
 LEAST_SHARE = 1e-9
 """An interval of a quantile ends at the first or the last rows there are."""
 
