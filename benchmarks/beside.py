@@ -4,8 +4,8 @@ Each cell runs twice, one after the other, each in a process of its own on the s
 benchmarks/results/beside.jsonl at once and not run again, so that a comparison can be stopped and goes on. Prints, for each
 setting, both mean errors, the mean ratio new/old with its standard error, and both mean CPU times, worst ratio first.
 
-``--reuse FILE`` takes the other checkout's cells from stored results of the grid where they have the same seed: an error of a
-seeded run is the same each time on the same kind of machine; its time is then that of another day.
+``--reuse FILE`` takes the other checkout's cells from stored results of the grid where they have the same seed: an error of
+a seeded run is the same each time on the same kind of machine; its time is then that of another day.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def table(all_lines: list[Line]) -> list[str]:
         off = ratios.std(ddof=1) / np.sqrt(len(ratios)) if len(ratios) > 1 else float("nan")
         mean = {k: [np.mean([p[i][k] for p in pairs]) for i in (0, 1)] for k in ("error", "cpu_seconds")}
         logs.append(float(np.log(ratios).mean()))
-        text = f"| {name} | {workload} | {mechanism} | {epsilon} | {len(pairs)} | {mean['error'][0]:.4f} | {mean['error'][1]:.4f} | "
+        text = f"| {name} | {workload} | {mechanism} | {epsilon} | {len(pairs)} | "
+        text += f"{mean['error'][0]:.4f} | {mean['error'][1]:.4f} | "
         text += f"{ratios.mean():.3f} ± {off:.3f} | {mean['cpu_seconds'][0]:.1f} | {mean['cpu_seconds'][1]:.1f} |"
         rows.append((float(ratios.mean()), text))
     head = "| table | workload | mechanism | ε | seeds | error, old | error, new | new/old | CPU s, old | CPU s, new |"
