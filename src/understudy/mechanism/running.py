@@ -29,7 +29,6 @@ from understudy.mechanism.events import (
     Finished,
     Measured,
     OnEvent,
-    RoundEnded,
     RunStarted,
     Selected,
 )
@@ -117,10 +116,7 @@ class Run:
         self.compared: list[Distances] = []
         self.fit: Fit | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
-        self._fits: list[str] = []
-        self._gone: set[str] = set()
-        self._fit_before: dict[int, int] = {}
-        """The place of the fit that each round began with."""
+        self._fits, self._gone = list[str](), set[str]()
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
@@ -129,6 +125,7 @@ class Run:
         self._began = self._clock()
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
+        self._fit_before: dict[int, int] = {}  # by round
 
     @property
     def domain(self) -> Domain:
@@ -161,7 +158,7 @@ class Run:
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
-        self.tell(_ended(done, float(self.spent)))
+        self.tell(done.ended(float(self.spent)))
         self.rounds.append(replace(done, before=_light(done.before)))
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
@@ -268,7 +265,7 @@ class Run:
     ) -> Sequence[Selection]:
         """Choose candidates through the door, each among those that are left; ``round_index`` is that of the first."""
         began, before = self._clock(), self._ahead
-        chosen = self.door.ask(Choices(candidates, epsilon, number))
+        chosen = self.door.ask(Choices(candidates, epsilon, number)).chosen
         self.selections += chosen
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
@@ -376,19 +373,6 @@ class Run:
 def units(marginals: float, cells: float) -> float:
     """Return how much work it is to look at so many marginals with so many cells in all."""
     return marginals + cells / UNIT_CELLS
-
-
-def _ended(done: Round, spent: float) -> RoundEnded:
-    return RoundEnded(
-        done.index,
-        done.clique,
-        done.change,
-        done.threshold,
-        done.annealed,
-        spent,
-        done.size,
-        done.seconds,
-    )
 
 
 def _light(model: Model | None) -> Model | None:
