@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.mechanism.running import LEAST_DEVIATION
-from understudy.model import Model, Observation
-from understudy.model.problem import shrinkage
+from understudy.model import Model, Observation, shrinkage_of
 from understudy.privacy import Measurement
 from understudy.uncertainty.departures import scores
 from understudy.uncertainty.estimator import Estimate, averaged, seen
@@ -58,7 +57,7 @@ def tilted(table: Floats, clique: Clique, found: Mapping[str, Tilt], rng: np.ran
 
 def _tilt(told: Estimate, counts: Floats) -> Tilt | None:
     """Return how a measurement is tilted against the model's ``counts``; None where the fit does not shrink the column."""
-    pull = shrinkage(Observation(told.clique, told.values, max(told.sigma, LEAST_DEVIATION)))
+    pull = shrinkage_of(Observation(told.clique, told.values, max(told.sigma, LEAST_DEVIATION)))
     alike = pull > 0
     if not alike.any() or counts.sum() <= 0:
         return None
