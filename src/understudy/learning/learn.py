@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError, UserError
-from understudy.learning.columns import learn_column
+from understudy.learning.columns import kind_of, learn_column
+from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
@@ -27,8 +28,13 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
-TEXTS_SHARE = 0.1
+TEXTS_SHARE = 0.25
 """Of delta, for texts that few people share; the rest is for the noise."""
+FIRST_SHARE = Fraction(1, 8)
+"""Of the budget, for what kind each column is …"""
+NUMBERS_SHARE = Fraction(1, 2)
+"""… and of a column's part of the rest, for the bins of numbers and days. Texts get what these leave: a text below the
+threshold is lost, where a bin that is too wide is drawn from still."""
 
 
 def learn_schema(
@@ -72,9 +78,17 @@ def learn_schema(
 
 
 def _asked(door: Door, names: Sequence[str], rho: Fraction, delta: float) -> dict[str, ColumnDeclaration | None]:
-    """Learn column by column, None where that is not possible: each has the same part of the budget, and may leave some."""
-    each = rho / len(names)
-    return {name: learn_column(door, name, each, delta / len(names)) for name in names}
+    """Ask what kind each column is, then learn numbers and days, then texts with all that is left; None where that fails."""
+    first = {name: ask_first(door, name, rho * FIRST_SHARE / len(names)) for name in names}
+    kinds = {name: kind_of(first[name]) for name in names}
+    learnt: dict[str, ColumnDeclaration | None] = dict.fromkeys(names)
+    texts = [name for name in names if kinds[name] == "text"]
+    part = door.filter.remaining / len(names) * (NUMBERS_SHARE if texts else 1)
+    for name in (name for name in names if kinds[name] not in (None, "text")):
+        learnt[name] = learn_column(door, name, first[name], part, delta)
+    for left, name in zip(range(len(texts), 0, -1), texts, strict=True):
+        learnt[name] = learn_column(door, name, first[name], door.filter.remaining / left, delta / len(texts))
+    return learnt
 
 
 def _written(

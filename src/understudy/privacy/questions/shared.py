@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,11 @@ class Shared:
         """Return the smallest noisy count that is told.
 
         A text that only one unit of privacy has counts at most ``unit.rows``, and there are at most ``unit.l1`` of them. The
-        discrete Gaussian exceeds x with a chance of at most exp(-x² / 2σ²): together at most ``delta``.
+        discrete Gaussian reaches a whole number m with at most the chance that the normal distribution has of reaching m - 1
+        (Canonne, Kamath, Steinke 2020, Proposition 25): together at most ``delta``.
         """
-        return unit.rows + ceil(self.sigma * sqrt(2 * log(unit.l1 / self.delta))) + 1
+        far = max(-NormalDist().inv_cdf(self.delta / unit.l1), 0.0) * (1 + 1e-9)  # above what its last digits may be off
+        return unit.rows + ceil(self.sigma * far) + 1
 
     def require(self, domain: Domain) -> None:
         """Refuse an attribute that is not there."""
