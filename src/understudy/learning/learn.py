@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from understudy.learning.columns import kind_of, learn_column
 from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
+from understudy.ledger.state import BESIDE
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
+from understudy.privacy.cost import float_above
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import budget_of, place_of
 from understudy.schema import Schema
@@ -62,18 +65,21 @@ def learn_schema(
         whom = _person(person, rows_per_person)
         csv = _dialect(data)
         names = _named(columns or columns_of(data, csv), person)
-        promised, spent = budget_of(epsilon, delta, None), budget_of(epsilon, delta * (1 - TEXTS_SHARE), None)
+        promised, texts = budget_of(epsilon, delta, None), delta * TEXTS_SHARE
+        spent = replace(promised, rho=budget_of(epsilon, delta - texts, None).rho)
         unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
         place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
         source = UndeclaredSource(data, names, whom, csv)
-        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None}
-        log = run.begin(place, promised, facts, private=seed is None, resume=False)
+        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None, BESIDE: texts}
+        log = run.begin(place, spent, facts, private=seed is None, resume=False)
         noise = SecureNoise() if seed is None else ResearchNoise(seed)
         door = Door(source, Budget.of(rho=spent.rho), unit=unit, noise=noise, journal=log)
         run.filter = door.filter
         del data, source  # nothing below can reach the rows but through the door
-        learnt = _asked(door, names, spent.rho, delta * TEXTS_SHARE)
-        cost = LearntDeclaration(epsilon=epsilon, delta=delta, unit=unit.value, private=door.private)
+        learnt = _asked(door, names, spent.rho, texts)
+        cost = LearntDeclaration(
+            epsilon=epsilon, delta=delta, rho=float_above(spent.rho), texts=texts, unit=unit.value, private=door.private
+        )
         return _written(learnt, cost, whom, csv)
 
 

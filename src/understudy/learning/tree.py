@@ -18,7 +18,9 @@ from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladde
 
 MOST_BINS = 32
 SURE = 3.5
-"""So many standard deviations above nothing, a noisy count is taken for rows."""
+"""So many standard deviations above nothing, a noisy count is taken for rows …"""
+LIKELY = 1.5
+"""… and so many where values surely lie beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,10 @@ def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
     sure = [place for place, leaf in enumerate(ordered) if leaf.sure]
     if not sure:
         return []
-    inside = _trimmed(_trimmed(ordered[sure[0] : sure[-1] + 1])[::-1])[::-1]
+    first, last = sure[0], sure[-1]
+    first -= first > 0 and ordered[first - 1].rows > LIKELY * ordered[first - 1].sigma
+    last += last + 1 < len(ordered) and ordered[last + 1].rows > LIKELY * ordered[last + 1].sigma
+    inside = _trimmed(_trimmed(ordered[first : last + 1])[::-1])[::-1]
     total = sum(leaf.rows for leaf in inside)
     mass = max(total / MOST_BINS, SURE * max(leaf.sigma for leaf in inside))
     starts: list[float] = []

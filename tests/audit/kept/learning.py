@@ -45,6 +45,20 @@ MUTANTS = [
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
+        "a-delta-that-is-not-on-the-books",
+        36,
+        "the ledger does not hear of the part of delta that learnt texts take",
+        ("learning/learn.py", "BESIDE: texts}", "BESIDE: 0.0}"),
+        f"{LEARN}test_the_ledger_adds_up_what_texts_take_of_delta",
+    ),
+    one(
+        "a-cap-that-forgets-delta",
+        (28, 36),
+        "a cap in epsilon is turned into rho at the whole of delta, whatever texts take of it",
+        ("ledger/state.py", "or not beside:", "or beside >= 0:"),
+        f"{LEARN}test_the_ledger_adds_up_what_texts_take_of_delta",
+    ),
+    one(
         "learning-takes-a-person-for-a-row",
         16,
         "where persons have several rows, a learnt schema costs as if each had one",
