@@ -217,8 +217,8 @@ class Time(_Binned):
     other: time | None = Field(default=None, description="What a value that cannot be placed counts as.")
     format: str = Field(default="%H:%M", description='How the table spells times: "%H:%M", "%H:%M:%S", "%H%M".')
     step: str | None = STEP
-    type: Literal["string", "time32[s]", "time64[us]"] | IntegerType = Field(
-        default="string", description='The type of the decoded column; an integer type goes with "%H%M".'
+    type: Literal["string", "time32[s]", "time64[us]", "float64"] | IntegerType = Field(
+        default="string", description='The type of the decoded column; a type of numbers goes with "%H%M".'
     )
 
 
