@@ -71,7 +71,7 @@ class Shared:
 
         A text that only one unit of privacy has counts at most ``unit.rows``, and there are at most ``unit.l1`` of them. The
         discrete Gaussian reaches a whole number m with at most the chance that the normal distribution has of reaching m - 1
-        (Canonne, Kamath, Steinke 2020, Proposition 25): together at most ``delta``.
+        (docs/privacy.md): together at most ``delta``.
         """
         far = max(-NormalDist().inv_cdf(self.delta / unit.l1), 0.0) * (1 + 1e-9)  # above what its last digits may be off
         return unit.rows + ceil(self.sigma * far) + 1
