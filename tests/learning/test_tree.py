@@ -49,13 +49,13 @@ def test_bounds_leave_out_no_rows_that_noisy_counts_tell_of() -> None:
 
 def test_texts_get_all_that_numbers_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     doors: list[Door] = []
-    shared = Door.shared
+    ask = Door.ask
 
     def noted(door: Door, question: Any) -> Any:
         doors.append(door)
-        return shared(door, question)
+        return ask(door, question)
 
-    monkeypatch.setattr(Door, "shared", noted)
+    monkeypatch.setattr(Door, "ask", noted)
     rng = np.random.default_rng(2)
     table = {"age": rng.integers(0, 99, 4000), "a": ["x", "y"] * 2000, "paid": ["yes", "no"] * 2000, "b": ["u", "v"] * 2000}
     learnt = learn_schema({name: list(values) for name, values in table.items()}, epsilon=2)

@@ -45,7 +45,7 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction, delta: fl
 
 
 def _texts(door: Door, column: str, rho: Fraction, delta: float, *, nullable: bool) -> d.ColumnDeclaration | None:
-    found = door.shared(Shared(column, sigma_for(rho, door.unit), delta))
+    found = door.ask(Shared(column, sigma_for(rho, door.unit), delta))
     values = [text for text in found.texts if text != OTHER]
     if not values:
         return None

@@ -41,7 +41,7 @@ MUTANTS = [
         "texts-take-their-delta-twice",
         36,
         "the noise takes all of delta, and the texts their quarter beside it",
-        ("learning/learn.py", "delta * (1 - TEXTS_SHARE), None)", "delta, None)"),
+        ("learning/learn.py", "delta - texts, None)", "delta, None)"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
@@ -101,7 +101,7 @@ MUTANTS = [
         "the-second-accountant-hears-of-one-row",
         7,
         "of texts that many share, the second accountant is told that neighbours move one count by one",
-        ("privacy/door.py", "question.sigma, self._unit.l2_squared", "question.sigma, 1"),
+        ("privacy/questions/shared.py", "self.sigma, unit.l2_squared", "self.sigma, 1"),
         f"{SHARED}test_the_second_accountant_is_asked_about_all_that_neighbours_move[add_remove of 4 rows]",
     ),
     one(
@@ -118,8 +118,8 @@ MUTANTS = [
         "texts are counted with half the noise that was paid for",
         (
             "privacy/door.py",
-            "self._noise.gaussian(exact, question.sigma)",
-            "self._noise.gaussian(exact, question.sigma / 2)",
+            "self._masked(exact, mask), self._unit)",
+            "self._masked(exact, Mask(mask.kind, mask.scale / 2, mask.sensitivity)), self._unit)",
         ),
         MASKED,
     ),
@@ -129,8 +129,8 @@ MUTANTS = [
         "texts are told by their exact counts",
         (
             "privacy/door.py",
-            "question.packed(texts, self._noise.gaussian(exact, question.sigma), self._unit)",
-            "question.packed(texts, exact, self._unit)",
+            "question.told(texts, self._masked(exact, mask), self._unit)",
+            "question.told(texts, exact, self._unit)",
         ),
         MASKED,
     ),
@@ -138,7 +138,11 @@ MUTANTS = [
         "texts-for-nothing",
         (8, 9, 36),
         "texts are read without being paid for",
-        ("privacy/door.py", '            self._pay(request, Mask("gaussian", question.sigma, self._unit.l2_squared))\n', ""),
+        (
+            "privacy/door.py",
+            "        self._pay(request, mask)\n",
+            "        if isinstance(question, Question):\n            self._pay(request, mask)\n",
+        ),
         f"{SHARED}test_what_is_over_budget_is_refused_unread",
     ),
     one(
