@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from fractions import Fraction
 
 import pyarrow.csv
 
@@ -22,12 +23,13 @@ SEEDS = (0, 1)
 def main(path: str, hand: str, shares: list[float]) -> None:
     """Print the errors, on the bins of the schema made by hand; epsilon is 1 in all."""
     judge, table = load_schema(hand), pyarrow.csv.read_csv(path)
-    whole = Budget.of(epsilon=1, delta=1e-9).rho
     for share in [0.0, *shares]:
         for seed in SEEDS:
             began = time.process_time()
             learnt = learn_schema(path, epsilon=share, seed=seed) if share else None
-            left = whole - (Budget.of(epsilon=share, delta=1e-9).rho if share else 0)
+            cost = None if learnt is None else learnt.table.learnt
+            rho, texts = (0.0, 0.0) if cost is None else (cost.rho or 0.0, cost.texts)
+            left = Budget.of(epsilon=1, delta=1e-9 - texts).rho - Fraction(rho)
             schema = judge if learnt is None else learnt
             made = synthesize(path, schema, rho=left, workload=f"all-{WAYS}way", seed=seed, progress=False).table
             for name in judge.domain:

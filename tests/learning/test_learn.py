@@ -18,7 +18,9 @@ from pyarrow import csv
 from contracts.tape import Tape, differences, frozen_entropy
 from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
 from understudy.errors import BudgetExceeded, SchemaError, SourceError, UserError
-from understudy.privacy import Budget, Door, Shared, SharedTexts, Unit, epsilon_of
+from understudy.manifest.promise import rounded_up
+from understudy.privacy import Budget, Door, Shared, Unit, epsilon_of, rho_of
+from understudy.privacy.cost import float_below
 from understudy.release.toml import schema_toml
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
@@ -79,6 +81,40 @@ def test_it_spends_what_it_says_and_its_ledger_knows(tmp_path: Path) -> None:
     assert book.state().dataset("t").spent == spent
     with pytest.raises(SchemaError, match="Nothing could be learnt"):
         learn_schema({"age": [1, 2]}, epsilon=0.1)
+
+
+@pytest.mark.promise(36)
+def test_the_ledger_adds_up_what_texts_take_of_delta(tmp_path: Path) -> None:
+    """The promise over all runs holds at the dataset's own delta: rho is turned into epsilon at what texts leave of it."""
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=2, delta=1e-9))
+    rows = {"town": table()["town"]}
+    learnt = learn_schema(rows, epsilon=1, ledger=book, dataset="t")
+    taken, cost = Fraction(0), learnt.table.learnt
+    assert cost is not None
+    assert cost.rho is not None
+    for times in (1, 2, 3):
+        found = book.state().dataset("t")
+        taken += Fraction(cost.texts)
+        assert found.delta_beside == taken
+        assert found.most(taken) == Fraction(rho_of(2, float_below(Fraction(1e-9) - taken)))
+        assert found.left == (found.most(taken) or 0) - found.spent
+        assert found.epsilon_of(found.spent) == epsilon_of(found.spent, float_below(Fraction(1e-9) - taken))
+        if times < 3:
+            learn_schema(rows, epsilon=0.1, ledger=book, dataset="t")
+    spent = book.state().dataset("t").spent
+    with pytest.raises(BudgetExceeded, match="of delta for texts"):
+        learn_schema(rows, epsilon=0.1, delta=2e-9, ledger=book, dataset="t")
+    with pytest.raises(BudgetExceeded, match="spent or reserved"):
+        book.cap("t", Budget.of(epsilon=2, delta=7e-10))
+    assert book.state().dataset("t").spent == spent
+    release = synthesize(rows, learnt, epsilon=1, workload="all-1way", mechanism="independent", rows=50)
+    left = float_below(Fraction(1e-9) - Fraction(cost.texts))
+    together = epsilon_of(Fraction(cost.rho) + Budget.of(epsilon=1, delta=1e-9).rho, left)
+    assert 1 < together < 2
+    said = f"with this release epsilon = {rounded_up(together)}, delta = 1e-9"
+    assert said in str(release)
+    assert said.replace("release ", "release it is ") in " ".join(release.card.split())
 
 
 @pytest.mark.promise(29)
@@ -205,13 +241,14 @@ def test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it
     most: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Door, Shared]] = []
-    shared = Door.shared
+    ask = Door.ask
 
-    def recorded_too(door: Door, question: Shared) -> SharedTexts:
-        asked.append((door, question))
-        return shared(door, question)
+    def recorded_too(door: Door, question: Any) -> Any:
+        if isinstance(question, Shared):
+            asked.append((door, question))
+        return ask(door, question)
 
-    monkeypatch.setattr(Door, "shared", recorded_too)
+    monkeypatch.setattr(Door, "ask", recorded_too)
     rows = {"who": [f"p{i}" for i in range(2000)], **{name: ["left", "right"] * 1000 for name in "abc"}}
     person: dict[str, Any] = {} if most is None else {"person": "who", "rows_per_person": most}
     learn_schema(rows, epsilon=4, delta=1e-6, columns=[*"abc"], **person)

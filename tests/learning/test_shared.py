@@ -72,7 +72,7 @@ def test_it_costs_what_neighbours_move(unit: Unit) -> None:
 def test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold() -> None:
     noise = RecordingNoise()
     door = Door(Towns(["x"] * 9 + ["y"] * 4), Budget.of(rho=10), noise=noise)
-    found = door.shared(ASKED)
+    found = door.ask(ASKED)
     ((kind, exact, scale),) = noise.exact
     assert (kind, exact.tolist(), scale) == ("gaussian", [9, 4], 3.0)
     drawn = np.random.default_rng(0).integers(-50, 50, 2)  # what this noise answers
@@ -86,7 +86,7 @@ def test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tell
 def test_no_rare_text_is_told_whatever_the_noise() -> None:
     texts = ["often"] * 400 + [f"rare {i}" for i in range(300)]
     for _ in range(20):
-        found = Door(Towns(texts), Budget.of(rho=10)).shared(ASKED)
+        found = Door(Towns(texts), Budget.of(rho=10)).ask(ASKED)
         assert found.texts == ("often",)
         assert found.private
 
@@ -96,9 +96,9 @@ def test_what_is_over_budget_is_refused_unread() -> None:
     source = Towns(["x"])
     door = Door(source, Filter(ASKED.cost(Unit.ADD_REMOVE) * (1 - Fraction(1, 10**30))))
     with pytest.raises(BudgetExceeded, match="Nothing was read"):
-        door.shared(ASKED)
+        door.ask(ASKED)
     with pytest.raises(SchemaError):
-        Door(source, Budget.of(rho=10)).shared(Shared("city", 3.0, 1e-6))
+        Door(source, Budget.of(rho=10)).ask(Shared("city", 3.0, 1e-6))
     assert (source.asked, door.filter.spent) == (0, 0)
 
 
@@ -112,7 +112,7 @@ def test_the_second_accountant_is_asked_about_all_that_neighbours_move(unit: Uni
         return Fraction(0)
 
     monkeypatch.setattr("understudy.privacy.door.second_opinion", opinion)
-    Door(Towns(["x"]), Budget.of(rho=100), unit=unit).shared(ASKED)
+    Door(Towns(["x"]), Budget.of(rho=100), unit=unit).ask(ASKED)
     assert asked == [("gaussian", 3.0, unit.l2_squared)]
 
 
@@ -141,21 +141,21 @@ def test_a_table_that_fails_while_its_texts_are_read_is_not_quoted(monkeypatch: 
 
 def test_an_answer_on_record_comes_back_unread_and_is_counted_again() -> None:
     log = Kept()
-    first = Door(Towns(["Köln"] * 900), Budget.of(rho=10), journal=log).shared(ASKED)
+    first = Door(Towns(["Köln"] * 900), Budget.of(rho=10), journal=log).ask(ASKED)
     source = Towns([])
     again = Door(source, Budget.of(rho=10), journal=log)
-    found = again.shared(ASKED)
+    found = again.ask(ASKED)
     assert (found.texts, found.values.tolist()) == (first.texts, first.values.tolist()) == (("Köln",), first.values.tolist())
     assert (source.asked, again.filter.spent) == (0, first.rho)
     (name,) = log.kept
     log.kept[name] = log.kept[name][:-1]
     with pytest.raises(FormatError, match="does not fit"):
-        again.shared(ASKED)
+        again.ask(ASKED)
 
 
 def test_a_declared_table_has_no_texts_to_tell() -> None:
     with pytest.raises(InternalError, match="before anything is declared"):
-        Door(DeclaredTable(DOMAIN), Budget.of(rho=10)).shared(ASKED)
+        Door(DeclaredTable(DOMAIN), Budget.of(rho=10)).ask(ASKED)
 
 
 class DeclaredTable(ForbiddenSource):

@@ -328,7 +328,6 @@ def test_nothing_public_shows_a_count() -> None:
         "measure",
         "select",
         "distances",
-        "shared",
     }
     assert not hasattr(opened_door, "__dict__")
 

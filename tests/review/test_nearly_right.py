@@ -199,6 +199,23 @@ def test_answers_in_any_spelling_need_no_decision_and_come_back(words: tuple[str
     assert set(rewritten(path, parse_schema(text))["c"]) == set(words)
 
 
+def test_times_of_day_among_floats_come_back(tmp_path: Path) -> None:
+    """Whole numbers with some missing are floats in many tables, and files made of these have 517.0."""
+    rng = np.random.default_rng(4)
+    times = [None if i % 50 == 0 else float(h * 100 + i % 60) for i, h in enumerate(rng.integers(0, 24, ROWS))]
+    path = file_of(tmp_path, dep_time=["NA" if t is None else f"{t:.1f}" for t in times])
+    for table in (path, pd.DataFrame({"dep_time": times})):
+        schema = parse_schema(draft_schema(table))
+        column = schema["dep_time"]
+        assert (column.kind, column.type, column.nullable) == ("time", pa.float64(), True)
+        back = schema.decode(np.arange(column.size)[:, None], rng)
+        assert {t % 100 < 60 for t in back["dep_time"].to_pylist() if t is not None} == {True}
+        write_table(back, tmp_path / "back.csv", schema)
+        spelled = (tmp_path / "back.csv").read_text().split()[1:]
+        assert {text.endswith(".0") for text in spelled if text not in ('""', "NA")} == {True}
+    assert column_of([float(h * 100 + 75) for h in range(24)] * 20, "dep_time").kind == "real"
+
+
 def test_times_dates_and_leading_zeros_come_back(tmp_path: Path) -> None:
     path = file_of(
         tmp_path,

@@ -106,7 +106,13 @@ def clock(draw: st.DrawFn) -> dict[str, Any]:
     low, high = bounds(draw, times)
     spec: dict[str, Any] = {"kind": "time", "min": low, "max": high, "other": draw(times)}
     spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "90 minutes"}]))
-    kinds = [{"format": "%H%M"}, {"format": "%H%M", "type": "int16"}, {"type": "time32[s]"}, {"type": "time64[us]"}]
+    kinds = [
+        {"format": "%H%M"},
+        {"format": "%H%M", "type": "int16"},
+        {"format": "%H%M", "type": "float64"},
+        {"type": "time32[s]"},
+        {"type": "time64[us]"},
+    ]
     return spec | draw(st.sampled_from([{}, {"format": "%H:%M:%S"}, {"step": "15 minutes"}, *kinds]))
 
 

@@ -47,6 +47,7 @@ def round_trip(column: Column, values: list[Any]) -> list[Any]:
         ('kind = "date"\nmin = 2020-01-01\nmax = 2020-01-02\nformat = "%d.%m.%Y"\nnulls = ["-"]', ["-", None], ["-", "-"]),
         ('kind = "boolean"\nnulls = ["N/A"]', ["yes", "N/A", None], [True, None, None]),
         ('kind = "time"\nformat = "%H%M"\ntype = "int16"\nnulls = [9999]\nwidth = "1 minute"', [517, 9999], [517, 9999]),
+        ('kind = "time"\nformat = "%H%M"\ntype = "float64"\nwidth = "1 minute"', [517.0, None, 5.0], [517.0, None, 5.0]),
     ],
 )
 def test_a_missing_value_comes_back_in_its_first_spelling(body: str, values: list[Any], back: list[Any]) -> None:
@@ -105,6 +106,7 @@ def test_a_missing_code_is_no_neighbour_of_a_value() -> None:
         ('kind = "time"\nformat = "%M"', "needs %H"),
         ('kind = "time"\ntype = "int16"', "goes with format"),
         ('kind = "time"\nformat = "%H%M"\ntype = "int8"', "end of the day"),
+        ('kind = "time"\ntype = "float64"', "goes with format"),
         ('kind = "time"\nmin = 08:00:00\nmax = 07:00:00', "not below"),
         ('kind = "time"\nstep = "7 minutes"', "does not divide a day"),
         ('kind = "time"\nstep = "1 week"', "cannot be used"),

@@ -159,6 +159,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "delta": dataset.delta,
+        "delta_beside": float(dataset.delta_beside),
         "unit": None if dataset.unit is None else dataset.unit.value,
         **{name: _amount(dataset, rho) for name, rho in amounts.items()},
         "runs": [_described(dataset, run) for run in dataset.runs],
@@ -190,6 +191,10 @@ def lines(dataset: Dataset) -> list[str]:
             found.append(f"  {name:<9} no limit" if name == "cap" else "")
         else:
             found.append(f"  {name:<9} rho = {digits(rho):<12} epsilon = {dataset.epsilon_of(rho):.4g}")
+    if dataset.delta_beside:
+        found.append(
+            f"  texts     {float(dataset.delta_beside):.3g} of delta, for learnt texts; the epsilons are at the rest"
+        )
     if dataset.unit is not None:
         found.append(f"  protects  {dataset.unit.protects}")
     for run in dataset.runs:

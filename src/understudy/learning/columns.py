@@ -8,37 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from understudy.learning.tree import First, ask_first, bins, divide
+from understudy.learning.tree import First, bins, divide
 from understudy.privacy import Door, Shared, sigma_for
 from understudy.schema import declaration as d
 from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE
 
-FIRST_SHARE = Fraction(1, 8)
-"""Of a column's budget, for what kind it is."""
 OTHER = "(other)"
 """What texts that few people share are called."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
-def learn_column(door: Door, column: str, rho: Fraction, delta: float) -> d.ColumnDeclaration | None:
-    """Learn one column through the door, for at most ``rho`` (and ``delta`` for texts); None if that is too little."""
-    first = ask_first(door, column, rho * FIRST_SHARE)
-    rest = rho * (1 - FIRST_SHARE)
-    kind = _kind(first)
-    if kind is None:
-        return None
-    nullable = first.sure(float(first.plain[MISSING]), 1)
-    if kind == "text":
-        return _texts(door, column, rest, delta, nullable=nullable)
-    if kind == "boolean":
-        place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
-        return d.Boolean(kind="boolean", **place)
-    if kind in ("date", "datetime"):
-        return _days(door, column, first, kind, rest, nullable=nullable)
-    return _numbers(door, column, first, kind, rest, nullable=nullable)
-
-
-def _kind(first: First) -> str | None:
+def kind_of(first: First) -> str | None:
     """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
     rows = {family: first.rows(family) for family in FAMILIES}
     rows |= {"text": float(first.plain[TEXT]), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
@@ -49,8 +29,23 @@ def _kind(first: First) -> str | None:
     return kind if first.sure(rows[kind], _CELLS[kind]) else None
 
 
+def learn_column(door: Door, column: str, first: First, rho: Fraction, delta: float) -> d.ColumnDeclaration | None:
+    """Learn one column after the ``first`` question, for at most ``rho`` (and ``delta`` for texts); None if that fails."""
+    kind, nullable = kind_of(first), first.sure(float(first.plain[MISSING]), 1)
+    if kind is None:
+        return None
+    if kind == "text":
+        return _texts(door, column, rho, delta, nullable=nullable)
+    if kind == "boolean":
+        place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
+        return d.Boolean(kind="boolean", **place)
+    if kind in ("date", "datetime"):
+        return _days(door, column, first, kind, rho, nullable=nullable)
+    return _numbers(door, column, first, kind, rho, nullable=nullable)
+
+
 def _texts(door: Door, column: str, rho: Fraction, delta: float, *, nullable: bool) -> d.ColumnDeclaration | None:
-    found = door.shared(Shared(column, sigma_for(rho, door.unit), delta))
+    found = door.ask(Shared(column, sigma_for(rho, door.unit), delta))
     values = [text for text in found.texts if text != OTHER]
     if not values:
         return None
@@ -58,7 +53,7 @@ def _texts(door: Door, column: str, rho: Fraction, delta: float, *, nullable: bo
 
 
 def _numbers(
-    door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool
+    door: Door, column: str, first: First, kind: str | None, rho: Fraction, *, nullable: bool
 ) -> d.ColumnDeclaration | None:
     families = (0,) if kind == "whole" else (0, 1)
     found = bins(divide(door, column, first, families, rho))
@@ -72,7 +67,9 @@ def _numbers(
     return d.Integer(kind="integer", **_edges([*starts, max(last, starts[-1])]), **_place(nullable, starts))
 
 
-def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:
+def _days(
+    door: Door, column: str, first: First, kind: str | None, rho: Fraction, *, nullable: bool
+) -> d.ColumnDeclaration | None:
     found = bins(divide(door, column, first, (FAMILIES.index(kind),), rho))
     if not found:
         return None

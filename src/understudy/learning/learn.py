@@ -8,15 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError, UserError
-from understudy.learning.columns import learn_column
+from understudy.learning.columns import kind_of, learn_column
+from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
+from understudy.ledger.state import BESIDE
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
+from understudy.privacy.cost import float_above
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import budget_of, place_of
 from understudy.schema import Schema
@@ -27,8 +31,13 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
-TEXTS_SHARE = 0.1
+TEXTS_SHARE = 0.25
 """Of delta, for texts that few people share; the rest is for the noise."""
+FIRST_SHARE = Fraction(1, 8)
+"""Of the budget, for what kind each column is …"""
+NUMBERS_SHARE = Fraction(1, 2)
+"""… and of a column's part of the rest, for the bins of numbers and days. Texts get what these leave: a text below the
+threshold is lost, where a bin that is too wide is drawn from still."""
 
 
 def learn_schema(
@@ -56,25 +65,36 @@ def learn_schema(
         whom = _person(person, rows_per_person)
         csv = _dialect(data)
         names = _named(columns or columns_of(data, csv), person)
-        promised, spent = budget_of(epsilon, delta, None), budget_of(epsilon, delta * (1 - TEXTS_SHARE), None)
+        promised, texts = budget_of(epsilon, delta, None), delta * TEXTS_SHARE
+        spent = replace(promised, rho=budget_of(epsilon, delta - texts, None).rho)
         unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
         place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
         source = UndeclaredSource(data, names, whom, csv)
-        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None}
-        log = run.begin(place, promised, facts, private=seed is None, resume=False)
+        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None, BESIDE: texts}
+        log = run.begin(place, spent, facts, private=seed is None, resume=False)
         noise = SecureNoise() if seed is None else ResearchNoise(seed)
         door = Door(source, Budget.of(rho=spent.rho), unit=unit, noise=noise, journal=log)
         run.filter = door.filter
         del data, source  # nothing below can reach the rows but through the door
-        learnt = _asked(door, names, spent.rho, delta * TEXTS_SHARE)
-        cost = LearntDeclaration(epsilon=epsilon, delta=delta, unit=unit.value, private=door.private)
+        learnt = _asked(door, names, spent.rho, texts)
+        cost = LearntDeclaration(
+            epsilon=epsilon, delta=delta, rho=float_above(spent.rho), texts=texts, unit=unit.value, private=door.private
+        )
         return _written(learnt, cost, whom, csv)
 
 
 def _asked(door: Door, names: Sequence[str], rho: Fraction, delta: float) -> dict[str, ColumnDeclaration | None]:
-    """Learn column by column, None where that is not possible: each has the same part of the budget, and may leave some."""
-    each = rho / len(names)
-    return {name: learn_column(door, name, each, delta / len(names)) for name in names}
+    """Ask what kind each column is, then learn numbers and days, then texts with all that is left; None where that fails."""
+    first = {name: ask_first(door, name, rho * FIRST_SHARE / len(names)) for name in names}
+    kinds = {name: kind_of(first[name]) for name in names}
+    learnt: dict[str, ColumnDeclaration | None] = dict.fromkeys(names)
+    texts = [name for name in names if kinds[name] == "text"]
+    part = door.filter.remaining / len(names) * (NUMBERS_SHARE if texts else 1)
+    for name in (name for name in names if kinds[name] not in (None, "text")):
+        learnt[name] = learn_column(door, name, first[name], part, delta)
+    for left, name in zip(range(len(texts), 0, -1), texts, strict=True):
+        learnt[name] = learn_column(door, name, first[name], door.filter.remaining / left, delta / len(texts))
+    return learnt
 
 
 def _written(

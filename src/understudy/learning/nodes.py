@@ -45,6 +45,18 @@ class Node:
         longest = WHOLE_DIGITS if self.families == (0,) else OTHER_DIGITS
         return [] if self.digits >= 10 ** (longest - 1) else self._numbers()
 
+    @property
+    def levels(self) -> int:
+        """How often it can be divided at most."""
+        if self.sign == 0:
+            return 0
+        if self.families[0] > 1:
+            return len(_UNITS) - self.depth
+        known = len(str(self.digits)) if self.digits else 0
+        if self.families == (0,):
+            return min(WHOLE_DIGITS - known, self.exponent + (self.digits == 0))
+        return OTHER_DIGITS - known
+
     def _numbers(self) -> list[Node]:
         parts = range(self.digits * 10, self.digits * 10 + 10) if self.digits else range(1, 10)
         exponent = self.exponent - (self.digits > 0)

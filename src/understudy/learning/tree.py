@@ -16,13 +16,11 @@ from understudy.learning.nodes import Node, decades, labels
 from understudy.privacy import Door, Groups, Linear, linear_scale_for
 from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladder
 
-LEVELS = 5
-"""Questions to a column at most: what kind it is, with powers of ten or decades, then four divisions."""
 MOST_BINS = 32
-LOST = 1.0
-"""Rows at either end are left out of the bounds while so many standard deviations would hide them; chosen on adult."""
 SURE = 3.5
-"""So many standard deviations above nothing, a noisy count is taken for rows."""
+"""So many standard deviations above nothing, a noisy count is taken for rows …"""
+LIKELY = 1.5
+"""… and so many where values surely lie beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,43 +71,42 @@ def _ask(door: Door, column: str, groups: NDArray[np.int64], rho: Fraction) -> _
 class Leaf:
     """Values that are not divided further, and how many rows they have, with noise.
 
-    ``sure`` says whether some rows are surely there, or in what it was divided from.
+    ``sure`` says whether some rows are surely there, or in what it was divided from; ``rounder``, whether it starts where
+    that does, at a rounder number.
     """
 
     node: Node
     rows: float
     sigma: float
     sure: bool
-
-    @classmethod
-    def of(cls, node: Node, rows: float, sigma: float, sure: bool = False) -> Leaf:
-        """Say whether the rows are sure."""
-        return cls(node, rows, sigma, sure or rows > SURE * sigma)
+    rounder: bool
 
 
 def divide(door: Door, column: str, first: First, families: tuple[int, ...], rho: Fraction) -> list[Leaf]:
     """Divide what has many rows until it has few; ``rho`` is for all levels together, in equal parts."""
     noise = first.sigma * len(families) ** 0.5
-    level = [Leaf.of(node, rows, noise) for node, rows in _joined(first, families)]
+    level = [Leaf(node, rows, noise, rows > SURE * noise, True) for node, rows in _joined(first, families)]
     mass = sum(leaf.rows for leaf in level if leaf.sure) / MOST_BINS
     done: list[Leaf] = []
-    for _ in range(LEVELS - 1):
+    while True:
         wide = [leaf for leaf in level if leaf.rows > max(mass, SURE * leaf.sigma) and leaf.node.children()]
         done += [leaf for leaf in level if leaf not in wide]
         if not wide:
             return done
+        part = rho / max(leaf.node.levels for leaf in wide)
+        rho -= part
         nodes = [node for leaf in wide for node in leaf.node.children()]
-        found = _ask(door, column, labels(ladder(), nodes), rho / (LEVELS - 1))
+        found = _ask(door, column, labels(ladder(), nodes), part)
         values = iter(found.values[1:].tolist())
         level = [part for leaf in wide for part in _parts(leaf, [next(values) for _ in leaf.node.children()], found.sigma)]
-    return done + level
 
 
 def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
     """Return the parts of a leaf. What their sum is off from the leaf's own rows is shared out, by the noise of both."""
-    many = len(rows)
+    many, start = len(rows), leaf.node.span[0]
     off = (leaf.rows - sum(rows)) * sigma**2 / (many * sigma**2 + leaf.sigma**2)
-    return [Leaf.of(node, one + off, sigma, True) for node, one in zip(leaf.node.children(), rows, strict=True)]
+    children = zip(leaf.node.children(), rows, strict=True)
+    return [Leaf(node, one + off, sigma, True, node.span[0] == start) for node, one in children]
 
 
 def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]:
@@ -119,18 +116,24 @@ def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]
 
 
 def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
-    """Return bins of about equal mass (from, up to), where there surely are rows."""
+    """Return bins of about equal mass (from, up to), where there surely are rows.
+
+    At a rounder number a bin may end with half of that mass: people's own bins start there too.
+    """
     ordered = sorted(leaves, key=lambda leaf: leaf.node.span)
     sure = [place for place, leaf in enumerate(ordered) if leaf.sure]
     if not sure:
         return []
-    inside = _trimmed(_trimmed(ordered[sure[0] : sure[-1] + 1])[::-1])[::-1]
+    first, last = sure[0], sure[-1]
+    first -= first > 0 and ordered[first - 1].rows > LIKELY * ordered[first - 1].sigma
+    last += last + 1 < len(ordered) and ordered[last + 1].rows > LIKELY * ordered[last + 1].sigma
+    inside = _trimmed(_trimmed(ordered[first : last + 1])[::-1])[::-1]
     total = sum(leaf.rows for leaf in inside)
     mass = max(total / MOST_BINS, SURE * max(leaf.sigma for leaf in inside))
     starts: list[float] = []
     held = mass
     for leaf in inside:
-        if held >= mass or leaf.rows >= mass:
+        if held >= (mass / 2 if leaf.rounder else mass) or leaf.rows >= mass:
             starts.append(leaf.node.span[0])
             held = 0.0
         held += leaf.rows
@@ -139,8 +142,9 @@ def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
 
 
 def _trimmed(leaves: list[Leaf]) -> list[Leaf]:
-    """Leave out the first ones, as long as all that is left out may well be nothing but noise."""
+    """Leave out the first ones, as long as noisy counts tell of no rows in all that is left out.
+
+    Bounds that are too wide cost little, since a run also asks where in their bins values lie; rows that are left out do.
+    """
     rows = np.cumsum([leaf.rows for leaf in leaves])
-    noise = np.cumsum([leaf.sigma**2 for leaf in leaves]) ** 0.5
-    first = int(np.argmax(rows > LOST * noise))
-    return leaves[first:]
+    return leaves[int(np.argmax(rows > 0)) :]

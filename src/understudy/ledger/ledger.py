@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from uuid import uuid4
 from understudy.errors import BudgetExceeded, LedgerError
 from understudy.ledger.checking import Verdict, require_sound, verify
 from understudy.ledger.journal import RunJournal
-from understudy.ledger.state import Dataset, Run, State
+from understudy.ledger.state import BESIDE, Dataset, Run, State
 from understudy.ledger.store import Book, create, reading, remove_if, writing
 from understudy.privacy import Budget, Unit
 from understudy.privacy.cost import show
@@ -52,9 +53,12 @@ class Ledger:
         with writing(self.path) as book:
             before = require_sound(book).dataset(dataset)
             counted = before.spent + before.reserved
-            if cap.rho < counted:
-                raise BudgetExceeded(f'"{dataset}" has rho = {show(counted)} spent or reserved, more than {show(cap.rho)}.')
-            book.append("capped", dataset=dataset, **_cap(cap, before.delta if delta is None else delta))
+            named = before.delta if delta is None else delta
+            known = named if cap.delta is None else cap.delta
+            most = replace(before, cap=cap.rho, epsilon=cap.epsilon, delta=known).most(before.delta_beside)
+            if most is not None and most < counted:
+                raise BudgetExceeded(f'"{dataset}" has rho = {show(counted)} spent or reserved, more than {show(most)}.')
+            book.append("capped", dataset=dataset, **_cap(cap, named))
         return self.state().dataset(dataset)
 
     def state(self) -> State:
@@ -93,7 +97,7 @@ class Ledger:
             else:
                 if not declare:  # without a cap there is no sum to keep
                     _require_unit(state.dataset(dataset), settings)
-                _require_left(state.dataset(dataset), budget.rho)
+                _require_left(state.dataset(dataset), budget.rho, _beside(settings))
             made = book.append("reserved", dataset=dataset, run=uuid4().hex, rho=budget.rho, detail=detail)
         return RunJournal(self.path, made)
 
@@ -106,7 +110,8 @@ class Ledger:
             found = require_sound(book).dataset(dataset)
             chosen = _resumable(found, settings, run)
             _require_unit(found, chosen.settings)
-            _require_left(found, chosen.budget - chosen.counts)
+            beside = _beside(chosen.settings) - chosen.delta_beside
+            _require_left(found, chosen.budget - chosen.counts, beside)
             detail = {"token": secrets.token_hex(16)}
             made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
         return RunJournal(self.path, made, chosen.items, chosen.table, before=chosen.stays)
@@ -139,10 +144,21 @@ def _require_unit(dataset: Dataset, settings: Mapping[str, Any]) -> None:
     )
 
 
-def _require_left(dataset: Dataset, wanted: Fraction) -> None:
-    left = dataset.left
+def _beside(settings: Mapping[str, Any]) -> Fraction:
+    """Return the part of delta that a run with these settings takes beside its rho."""
+    return Fraction(settings.get(BESIDE, 0))
+
+
+def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction) -> None:
+    left = dataset.left_beside(beside)
     if left is None or wanted <= left:
         return
+    if dataset.delta_beside + beside >= Fraction(dataset.delta):
+        raise BudgetExceeded(
+            f'The run would take {float(beside):.3g} of delta for texts that few people share, but "{dataset.name}" has '
+            f"{float(Fraction(dataset.delta) - dataset.delta_beside):.3g} left of {dataset.delta:g}. Nothing was read and "
+            "nothing was spent. Ask for a smaller delta."
+        )
     held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
     raise BudgetExceeded(
         f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(dataset.cap or Fraction(0))}{held}, '

@@ -1,6 +1,7 @@
 """Where datasets and runs stand, read off the lines of the ledger from the first to the last. Public.
 
-While a run is going, or was killed, its whole budget counts as spent; once it has ended, what it spent does.
+While a run is going, or was killed, its whole budget counts as spent; once it has ended, what it spent does. A run may
+take a part of delta beside its rho: chances add up, and what is left of delta is what rho becomes epsilon at.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
+from math import inf
 from typing import Any, Literal
 
 from understudy.errors import FormatError, LedgerError, did_you_mean
 from understudy.ledger.entries import KINDS, Entry
-from understudy.privacy import Charge, Unit, epsilon_of
+from understudy.privacy import Charge, Unit, epsilon_of, rho_of
+from understudy.privacy.cost import float_below
 
+BESIDE = "delta beside rho"
+"""The setting of a run that says which part of delta it takes."""
 REPORT_DELTA = 1e-9
 """The delta that amounts are reported at, unless a dataset declares one."""
 
@@ -68,6 +74,11 @@ class Run:
         return self.budget if self.settled is None else self.settled
 
     @property
+    def delta_beside(self) -> Fraction:
+        """The chance that it takes beside its rho, as long as it counts: for texts that few people share."""
+        return Fraction(_number(self.settings.get(BESIDE)) or 0) if self.counts > 0 else Fraction(0)
+
+    @property
     def stays(self) -> Fraction:
         """The most that it ever settled for."""
         return self.before if self.settled is None else max(self.before, self.settled)
@@ -100,15 +111,42 @@ class Dataset:
         return next((Unit.of(str(value)) for value in counted if value is not None), None)
 
     @property
+    def delta_beside(self) -> Fraction:
+        """The chances that runs take beside their rho, together."""
+        return sum((run.delta_beside for run in self.runs), Fraction(0))
+
+    @property
     def left(self) -> Fraction | None:
         """What a new run may have at most; None where there is no limit."""
-        return None if self.cap is None else self.cap - self.spent - self.reserved
+        return self.left_beside(Fraction(0))
+
+    def left_beside(self, delta: Fraction) -> Fraction | None:
+        """Return what a new run may have at most that takes ``delta`` beside it; None where there is no limit."""
+        most = self.most(self.delta_beside + delta)
+        return None if most is None else most - self.spent - self.reserved
+
+    def most(self, beside: Fraction) -> Fraction | None:
+        """Return the cap where runs take ``beside`` of delta: that which means the same epsilon at what is left of it."""
+        if self.cap is None or self.epsilon is None or not beside:
+            return self.cap
+        return min(self.cap, _rho_of(self.epsilon, self._rest(beside))) if beside < Fraction(self.delta) else Fraction(0)
 
     def epsilon_of(self, rho: Fraction) -> float:
         """Return what ``rho`` means as epsilon, at this dataset's delta; the declared one where it is the cap."""
         if rho <= 0:
             return 0.0
-        return self.epsilon if rho == self.cap and self.epsilon is not None else epsilon_of(rho, self.delta)
+        if rho == self.cap and self.epsilon is not None:
+            return self.epsilon
+        beside = self.delta_beside
+        return epsilon_of(rho, self._rest(beside)) if beside < Fraction(self.delta) else inf
+
+    def _rest(self, beside: Fraction) -> float:
+        return float_below(Fraction(self.delta) - beside)
+
+
+@cache
+def _rho_of(epsilon: float, delta: float) -> Fraction:
+    return Fraction(rho_of(epsilon, delta))
 
 
 class State:
@@ -233,9 +271,10 @@ class State:
         self._runs[run.name] = replace(run, state=state, settled=entry.amount)
 
     def _within_cap(self, entry: Entry) -> None:
-        dataset = self._datasets[entry.dataset]
-        counted = sum((run.counts for run in self._runs.values() if run.dataset == entry.dataset), Fraction(0))
-        self._expect(dataset.cap is None or counted <= dataset.cap, entry, "exceeds the cap of its dataset")
+        runs = [run for run in self._runs.values() if run.dataset == entry.dataset]
+        most = self._datasets[entry.dataset].most(sum((run.delta_beside for run in runs), Fraction(0)))
+        counted = sum((run.counts for run in runs), Fraction(0))
+        self._expect(most is None or counted <= most, entry, "exceeds the cap of its dataset")
 
     def _expect(self, holds: bool, entry: Entry, what: str) -> None:
         if not holds:

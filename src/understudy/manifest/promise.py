@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from math import ceil, exp, log
 
 from understudy.manifest.manifest import Manifest, PrivacyEntry
-from understudy.privacy import Unit
+from understudy.privacy import Unit, epsilon_of
+from understudy.privacy.amounts import parse_amount
+from understudy.privacy.cost import float_below
 
 DIGITS = 6
 """Significant digits of epsilon, delta and rho."""
@@ -164,8 +167,29 @@ def _schema(manifest: Manifest) -> str:
     return (
         f"The schema was learnt from the rows under differential privacy with epsilon = {rounded_up(learnt['epsilon'])} and "
         f"delta = {rounded_up(learnt['delta'])}, which protects {unit.protects}. That budget is not part of the one stated "
-        "here, and adds to it. What a person has changed in the schema since is not protected."
+        f"here, and adds to it{_sum_of(manifest, ': with this release it is ', '')}. "
+        "What a person has changed in the schema since is not protected."
     )
+
+
+def learning(manifest: Manifest) -> str | None:
+    """Say what it cost to learn the schema, and what that is together with the release; None where it was not learnt."""
+    learnt = manifest.declaration.get("table", {}).get("learnt")
+    if learnt is None:
+        return None
+    cost = f"learnt for epsilon = {rounded_up(learnt['epsilon'])}, delta = {rounded_up(learnt['delta'])}"
+    return f"{cost}{_sum_of(manifest, '; with this release ', ', which adds to the above')}"
+
+
+def _sum_of(manifest: Manifest, before: str, otherwise: str) -> str:
+    """Return what the schema and the release cost together, at the release's delta, where these budgets add up."""
+    learnt, privacy = manifest.declaration["table"]["learnt"], manifest.privacy
+    unit = Unit("replace" if privacy.unit == "replace" else "add-remove", privacy.rows_per_person, privacy.person)
+    rho, left = learnt.get("rho"), Fraction(privacy.delta) - Fraction(learnt.get("texts", 0))
+    if rho is None or left <= 0 or not unit.adds_to(Unit.of(learnt.get("unit", Unit.ADD_REMOVE.value))):
+        return otherwise
+    epsilon = epsilon_of(Fraction(rho) + parse_amount(privacy.rho.exact), float_below(left))
+    return f"{before}epsilon = {rounded_up(epsilon)}, delta = {rounded_up(privacy.delta)}"
 
 
 def _who(privacy: PrivacyEntry) -> list[str]:

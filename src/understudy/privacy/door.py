@@ -20,6 +20,7 @@ from understudy.privacy.fingerprint import fingerprint, fingerprinted
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
+    Asked,
     Choices,
     Distances,
     DistancesTo,
@@ -30,7 +31,6 @@ from understudy.privacy.questions import (
     Receipt,
     Selection,
     Shared,
-    SharedTexts,
 )
 from understudy.privacy.scoring import Candidate
 from understudy.privacy.secure import SecureNoise, second_opinion
@@ -131,7 +131,7 @@ class Door:
         self._clocks.append(Stopwatch(clock))
         return self._clocks[-1]
 
-    def ask(self, question: Question[A]) -> A:
+    def ask(self, question: Asked[A]) -> A:
         """Answer ``question``: the answer on record if it was asked before, else a fresh one that is paid for first."""
         request = self._inquired(question)
         domain = _domain_of(question, self._domain, self._fine)
@@ -154,49 +154,47 @@ class Door:
         """Ask for distances."""
         return self.ask(DistancesTo(estimates, sigma))
 
-    def shared(self, question: Shared) -> SharedTexts:
-        """Ask for the texts of a column that many share: on record, or paid for, read, masked, put on record, handed out."""
-        request = self._inquired(question)
-        outcome = self._journal.recall(request)
-        if outcome is None:
-            question.require(self._domain)
-            self._pay(request, Mask("gaussian", question.sigma, self._unit.l2_squared))
-            self._read(())  # the journal learns which table this is
-            texts, exact = self._texts(question.attribute)
-            outcome = question.packed(texts, self._noise.gaussian(exact, question.sigma), self._unit)
-            self._journal.commit(request, outcome)
-        else:
-            self._filter.charge(request.cost, request.purpose)
-        return question.answer(outcome, self._unit, private=self.private)
-
-    def _inquired(self, question: Question[object] | Shared) -> Inquiry:
+    def _inquired(self, question: Asked[object]) -> Inquiry:
         """Return the question as it is put on record."""
         terms = {**question.terms(self._unit), "unit": self._unit.value}
         return Inquiry(question.cost(self._unit), question.purpose, terms)
 
-    def _recalled(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts | None:
+    def _recalled(self, question: Asked[object], request: Inquiry, domain: Domain) -> Counts | None:
         """Return the answer on record, if this was asked before. It was paid for then; the filter counts it now."""
         kept = self._journal.recall(request)
         if kept is None:
             return None
-        if kept.size != question.size(domain) or not question.fits(kept):
+        sized = not isinstance(question, Question) or kept.size == question.size(domain)
+        if not sized or not question.fits(kept):
             raise FormatError(f"{request.purpose}: the answer on record does not fit the question. Start a new run.")
         self._filter.charge(request.cost, request.purpose)
         return kept
 
-    def _drawn(self, question: Question[object], request: Inquiry, domain: Domain) -> Counts:
+    def _drawn(self, question: Asked[object], request: Inquiry, domain: Domain) -> Counts:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
-        mask, size = question.mask(self._unit), question.size(domain)
+        if not isinstance(question, Question | Shared):
+            raise InternalError(f"{request.purpose}: a question is about counts, or about texts. Report this.")
+        mask = question.mask(self._unit)
         self._pay(request, mask)
-        counts = _Counted(self._read, question.reads, domain)
-        exact = question.exact(counts).reshape(-1)
-        if mask.kind != "selection" and exact.size != size:
-            raise InternalError(
-                f"{request.purpose}: the question has another number of answers than it stated. Report this."
-            )
-        outcome = self._masked(exact, mask)
+        outcome = self._of_texts(question, mask) if isinstance(question, Shared) else self._of_counts(question, mask, domain)
         self._journal.commit(request, outcome)
         return outcome
+
+    def _of_counts(self, question: Question[object], mask: Mask, domain: Domain) -> Counts:
+        """Return the noisy outcome of a question about counts, which has as many numbers as it stated."""
+        size = question.size(domain)
+        exact = question.exact(_Counted(self._read, question.reads, domain)).reshape(-1)
+        if mask.kind != "selection" and exact.size != size:
+            raise InternalError(
+                f"{question.purpose}: the question has another number of answers than it stated. Report this."
+            )
+        return self._masked(exact, mask)
+
+    def _of_texts(self, question: Shared, mask: Mask) -> Counts:
+        """Return the texts whose noisy counts reach the threshold, with these."""
+        self._read(())  # the journal learns which table this is
+        texts, exact = self._texts(question.attribute)
+        return question.told(texts, self._masked(exact, mask), self._unit)
 
     def _pay(self, request: Inquiry, mask: Mask) -> None:
         """Charge, unless it is over budget or OpenDP states a higher cost for the noise that will be drawn."""
@@ -255,9 +253,9 @@ class _Counted(Sequence[Counts]):
         yield from self._read(block)
 
 
-def _domain_of(question: Question[object], domain: Domain, fine: Domain) -> Domain:
+def _domain_of(question: Asked[object], domain: Domain, fine: Domain) -> Domain:
     """Return the domain that a question is about: the declared one, unless it reads an attribute inside bins alone."""
-    reads = question.reads
+    reads = question.reads if isinstance(question, Question) else ()
     return fine if len(reads) == 1 and _is_fine(reads[0], fine) else domain
 
 

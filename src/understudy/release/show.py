@@ -7,7 +7,7 @@ from html import escape
 import pyarrow as pa
 
 from understudy.manifest.manifest import Manifest
-from understudy.manifest.promise import confidence, parameters, unit_words
+from understudy.manifest.promise import confidence, learning, parameters, unit_words
 from understudy.quantities import percent, show_size
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
@@ -45,6 +45,7 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
+        *([("schema", learnt)] if (learnt := learning(manifest)) is not None else []),
         ("unit", unit_words(privacy)),
         ("made by", how),
         ("model", f"{len(model.cliques)} cliques, {show_size(model.size)}, {model.measured} noisy marginals"),

@@ -78,11 +78,17 @@ def _usual(numbers: Numbers, kind: list[str]) -> Block | None:
         low, high, width = known
         bins = [] if width is None else [f"width = {width}"]
         return numbers.block([*kind, f"min = {low}", f"max = {high}", *bins], middle=str((low + high) // 2))
-    if not is_clock(name, values):
+    return _clock(numbers)
+
+
+def _clock(numbers: Numbers) -> Block | None:
+    """Draft a time of day that numbers spell; None where they do not. Floats are often whole numbers with some missing."""
+    if not is_clock(numbers.seen.name, numbers.counted.values):
         return None
     held = numbers.seen.type
     small = pa.types.is_integer(held) and np.iinfo(str(held)).max > 2400
-    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{held if small else "int64"}"'], middle="12:00:00")
+    kept = held if small else "int64" if numbers.whole else "float64"
+    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"'], middle="12:00:00")
 
 
 def _numbers(seen: Seen, whole: bool) -> Numbers:
@@ -168,6 +174,8 @@ def draft_real(seen: Seen) -> Block:
     if places is not None and max(abs(seen.counted.values)) * 10.0**places >= 2**48:
         places = None
     usual = _usual(numbers, ['kind = "real"', "decimals = 0"]) if places == 0 and not seen.of_text else None
+    if places == 1 and (numbers.counted.values % 1 == 0).all():  # 517.0
+        usual = _clock(numbers)
     return usual or _ranged(numbers, 'kind = "real"', [] if places is None else [f"decimals = {places}"], places)
 
 

@@ -76,7 +76,7 @@ def _clock_scale(declared: d.Time) -> Clock:
     except ValueError as error:
         raise Wrong(f"the format cannot be used: {error}.", "format") from None
     whole = declared.type.startswith(("int", "uint"))
-    if whole and declared.format not in ("%H%M", "%H%M%S"):
+    if (whole or declared.type == "float64") and declared.format not in ("%H%M", "%H%M%S"):
         raise Wrong(f'type = "{declared.type}" goes with format = "%H%M" or "%H%M%S".', "type")
     if whole and np.iinfo(declared.type).max < (2359 if declared.format == "%H%M" else 235_959):
         raise Wrong(f'type = "{declared.type}" cannot hold the end of the day; choose a wider type.', "type")

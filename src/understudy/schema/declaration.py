@@ -48,6 +48,8 @@ class LearntDeclaration(Declared):
 
     epsilon: float = Field(gt=0, description="Of the promise under which it was learnt, with delta.")
     delta: float = Field(gt=0, lt=1, description="Of the promise under which it was learnt, with epsilon.")
+    rho: float | None = Field(default=None, gt=0, description="What the noise cost in zCDP, at the delta that texts leave.")
+    texts: float = Field(default=0.0, ge=0, lt=1, description="Of delta, the part for texts that few people share.")
     unit: str = Field(default="add_remove", description="What that promise protects: a row, or a person with so many rows.")
     private: bool = Field(default=True, description="false where the noise was seeded, for research.")
 
@@ -215,8 +217,8 @@ class Time(_Binned):
     other: time | None = Field(default=None, description="What a value that cannot be placed counts as.")
     format: str = Field(default="%H:%M", description='How the table spells times: "%H:%M", "%H:%M:%S", "%H%M".')
     step: str | None = STEP
-    type: Literal["string", "time32[s]", "time64[us]"] | IntegerType = Field(
-        default="string", description='The type of the decoded column; an integer type goes with "%H%M".'
+    type: Literal["string", "time32[s]", "time64[us]", "float64"] | IntegerType = Field(
+        default="string", description='The type of the decoded column; a type of numbers goes with "%H%M".'
     )
 
 

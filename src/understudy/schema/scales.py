@@ -226,7 +226,7 @@ class Clock(Scale):
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
         """Return times as text, digits or Arrow's times of day."""
         seconds = np.where(null, 0, numbers * self.grain).astype(np.int64)
-        if pa.types.is_integer(self.type):
+        if pa.types.is_integer(self.type) or pa.types.is_floating(self.type):
             digits = seconds // 3600 * 10_000 + seconds // 60 % 60 * 100 + seconds % 60
             return pc.cast(pa.array(digits // (1 if self.form == "%H%M%S" else 100), mask=null), self.type)
         if pa.types.is_time32(self.type):
@@ -234,6 +234,12 @@ class Clock(Scale):
         if pa.types.is_time64(self.type):
             return pa.array(seconds * PER_SECOND[self.type.unit], mask=null).view(self.type)
         return pc.cast(pc.strftime(pa.array(seconds, mask=null).view(pa.timestamp("s")), format=self.form), self.type)
+
+    def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Spell times; those held as floats with a decimal, as programs write them that know no missing whole number."""
+        if not pa.types.is_floating(self.type):
+            return super().spell(values)
+        return pc.cast(pc.cast(values, pa.decimal128(38, 1)), pa.string())
 
     def number(self, literal: Any) -> float | int | None:
         """Return the literal in steps of the grain; a fraction when it lies between two."""

@@ -13,7 +13,7 @@ RANDOMNESS = "tests/audit/test_randomness.py::"
 APART = f"{CONTRACT}test_a_neighbour_cannot_be_told_apart"
 BYTES = f"{RELEASES}test_every_byte_of_a_release_is_the_same"
 
-OPINION = "if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):"
+OPINION = "if not mask.draws * second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):"
 """Where the door asks OpenDP what the noise costs."""
 
 MUTANTS = [
@@ -253,8 +253,8 @@ MUTANTS = [
         "the table is counted before the budget is asked",
         (
             "privacy/door.py",
-            "        self._pay(request, mask)\n        counts = _Counted(self._read, question.reads, domain)\n",
-            "        counts = self._read(question.reads)\n        self._pay(request, mask)\n",
+            "        self._pay(request, mask)\n        outcome =",
+            "        self._read(question.reads)\n        self._pay(request, mask)\n        outcome =",
         ),
         f"{DOOR}test_over_budget_is_refused_and_the_source_never_touched",
     ),

@@ -1,6 +1,6 @@
 """The questions that may be put to a door, a file for each kind. May see private counts on their way to the noise."""
 
-from understudy.privacy.questions.base import Mask, Question, Receipt
+from understudy.privacy.questions.base import Asked, Mask, Question, Receipt
 from understudy.privacy.questions.choice import Choices, Selection, Selections
 from understudy.privacy.questions.distances import Distances, DistancesTo
 from understudy.privacy.questions.linear import Linear, linear_scale_for
@@ -8,6 +8,7 @@ from understudy.privacy.questions.marginal import Marginal, Measurement
 from understudy.privacy.questions.shared import Shared, SharedTexts
 
 __all__ = [
+    "Asked",
     "Choices",
     "Distances",
     "DistancesTo",

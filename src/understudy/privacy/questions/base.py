@@ -44,17 +44,8 @@ class Receipt:
     private: bool
 
 
-class Question(ABC, Generic[A_co]):
-    """A question that a door can answer; what it knows is public. ``A_co`` is what its asker gets.
-
-    A new kind of question is a subclass in a file of its own. ``tests/contracts/questions.py`` has an example of each,
-    and the contract suite tries it: that its cost covers what neighbours do to ``exact``, among other things.
-    """
-
-    @property
-    @abstractmethod
-    def reads(self) -> tuple[Clique, ...]:
-        """The marginals whose counts it reads."""
+class Asked(ABC, Generic[A_co]):
+    """What a door can answer; what it knows is public. ``A_co`` is what its asker gets."""
 
     @property
     @abstractmethod
@@ -77,6 +68,27 @@ class Question(ABC, Generic[A_co]):
     def require(self, domain: Domain) -> None:
         """Refuse what cannot be asked of a table of ``domain``, before anything is paid."""
 
+    def fits(self, outcome: Counts) -> bool:
+        """Whether a noisy outcome on record, of the right size, can be this question's."""
+        return True
+
+    @abstractmethod
+    def answer(self, outcome: Counts, receipt: Receipt) -> A_co:
+        """Return what the asker gets, from the noisy outcome (flat, read-only)."""
+
+
+class Question(Asked[A_co]):
+    """A question about counts of marginals.
+
+    A new kind of question is a subclass in a file of its own. ``tests/contracts/questions.py`` has an example of each,
+    and the contract suite tries it: that its cost covers what neighbours do to ``exact``, among other things.
+    """
+
+    @property
+    @abstractmethod
+    def reads(self) -> tuple[Clique, ...]:
+        """The marginals whose counts it reads."""
+
     @abstractmethod
     def exact(self, counts: Sequence[Counts]) -> Counts:
         """Return the exact numbers (int64) from the counts of ``reads``: what the noise is added to. Private.
@@ -87,11 +99,3 @@ class Question(ABC, Generic[A_co]):
     @abstractmethod
     def size(self, domain: Domain) -> int:
         """Return how many numbers the noisy outcome has: 1 for each selection."""
-
-    def fits(self, outcome: Counts) -> bool:
-        """Whether a noisy outcome on record, of the right size, can be this question's."""
-        return True
-
-    @abstractmethod
-    def answer(self, outcome: Counts, receipt: Receipt) -> A_co:
-        """Return what the asker gets, from the noisy outcome (flat, read-only)."""

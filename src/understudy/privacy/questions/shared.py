@@ -9,15 +9,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from understudy.domain import Domain
-from understudy.errors import BudgetError, FormatError
+from understudy.errors import BudgetError
 from understudy.privacy.cost import gaussian_cost, positive
 from understudy.privacy.noise import Counts
+from understudy.privacy.questions.base import Asked, Mask, Receipt
 from understudy.privacy.unit import Unit
 
 
@@ -33,7 +35,7 @@ class SharedTexts:
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(Asked[SharedTexts]):
     """Asks for the texts of ``attribute`` that many rows have, with Gaussian noise of scale ``sigma`` on each count.
 
     Costs as much as a marginal, and ``delta``: the chance that a text is told which one unit of privacy alone has. A text
@@ -65,30 +67,45 @@ class Shared:
         """Return what it costs in zCDP, beside ``delta``: neighbours move the counts as those of any marginal."""
         return gaussian_cost(self.sigma, unit)
 
+    def mask(self, unit: Unit) -> Mask:
+        """Return the noise on the count of each text."""
+        return Mask("gaussian", self.sigma, unit.l2_squared)
+
     def threshold(self, unit: Unit) -> int:
         """Return the smallest noisy count that is told.
 
         A text that only one unit of privacy has counts at most ``unit.rows``, and there are at most ``unit.l1`` of them. The
-        discrete Gaussian exceeds x with a chance of at most exp(-x² / 2σ²): together at most ``delta``.
+        discrete Gaussian reaches a whole number m with at most the chance that the normal distribution has of reaching m - 1
+        (docs/privacy.md): together at most ``delta``.
         """
-        return unit.rows + ceil(self.sigma * sqrt(2 * log(unit.l1 / self.delta))) + 1
+        far = max(-NormalDist().inv_cdf(self.delta / unit.l1), 0.0) * (1 + 1e-9)  # above what its last digits may be off
+        return unit.rows + ceil(self.sigma * far) + 1
 
     def require(self, domain: Domain) -> None:
         """Refuse an attribute that is not there."""
         domain.index(self.attribute)
 
-    def packed(self, texts: Sequence[str], noisy: Counts, unit: Unit) -> Counts:
+    def told(self, texts: Sequence[str], noisy: Counts, unit: Unit) -> Counts:
         """Return what may be told, as whole numbers: the texts whose noisy counts reach the threshold, and these."""
         told = [(text, int(value)) for text, value in zip(texts, noisy, strict=True) if value >= self.threshold(unit)]
         content = json.dumps(told).encode()
         return np.frombuffer(content + b" " * (-len(content) % 8), dtype="<i8").astype(np.int64)
 
-    def answer(self, outcome: Counts, unit: Unit, *, private: bool) -> SharedTexts:
-        """Return the answer that ``packed`` holds."""
+    def fits(self, outcome: Counts) -> bool:
+        """Whether an outcome on record holds texts with their counts."""
         try:
-            told = [(str(text), int(value)) for text, value in json.loads(outcome.astype("<i8").tobytes())]
+            return all(isinstance(text, str) and isinstance(value, int) for text, value in _unpacked(outcome))
         except (ValueError, TypeError):
-            raise FormatError(f"{self.purpose}: the answer on record does not fit the question. Start a new run.") from None
+            return False
+
+    def answer(self, outcome: Counts, receipt: Receipt) -> SharedTexts:
+        """Return the texts, with their noisy counts."""
+        told = _unpacked(outcome)
         values = np.array([value for _, value in told], np.int64)
         values.setflags(write=False)
-        return SharedTexts(tuple(text for text, _ in told), values, self.threshold(unit), self.cost(unit), private)
+        texts = tuple(text for text, _ in told)
+        return SharedTexts(texts, values, self.threshold(receipt.unit), receipt.rho, receipt.private)
+
+
+def _unpacked(outcome: Counts) -> list[tuple[str, int]]:
+    return [(text, value) for text, value in json.loads(outcome.astype("<i8").tobytes())]
