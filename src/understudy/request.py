@@ -1,6 +1,6 @@
 """What a user asks for, read and refused in one place: ``synthesize``, ``plan`` and the commands all begin here.
 
-Public: settings alone. No table is looked at.
+Public: settings, and a public table where one is given. No private table is looked at.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
+from understudy.errors import BudgetError, LedgerError, SourceError, UserError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
@@ -29,6 +30,7 @@ from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
 from understudy.release.storage import require_format
 from understudy.schema import Schema, load_schema
+from understudy.source import open_source
 from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
@@ -72,6 +74,8 @@ class Request:
     """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
+    public: Public | None = None
+    """A public table that the run may start from."""
     engine: EngineFor = on_cpu
     """What fits models; not among the facts, since a run may go on elsewhere."""
 
@@ -98,6 +102,15 @@ class Request:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
         return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
+
+    def with_public(self, table: Any) -> Request:
+        """Return the same run with a public table to start from; it is read now, and refused where it is of no use."""
+        if table is None:
+            return self
+        if not self.mechanism.takes_public:
+            others = " or ".join(name for name in MECHANISMS if make_mechanism(name).takes_public)
+            raise UserError(f'"{self.mechanism.name}" cannot start from public data; use {others}, or leave it out.')
+        return replace(self, public=public_of(table, self.schema))
 
     def on(self, device: str) -> Request:
         """Return the same run with its models on ``device``: auto, cpu or cuda, which is refused where there is none."""
@@ -134,6 +147,7 @@ class Request:
             "rows": self.rows,
             "confidence": self.confidence,
             **asdict(self.mechanism.config),
+            **({} if self.public is None else {"public": self.public.digest}),
         }
 
 
@@ -203,6 +217,19 @@ def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:
         others = ", ".join(f'"{other}"' for other, kind in MECHANISMS.items() if kind.modelled)
         raise UserError(f'"{name}" only answers queries and makes no table; use one of {others}.')
     return make_mechanism(name, **options)
+
+
+def public_of(table: Any, schema: Schema) -> Public:
+    """Read a public table of the same schema; who its persons are does not matter, as it is not protected."""
+    declared = schema.declaration.model_copy(update={"person": None, "rows_per_person": None})
+    try:
+        found = Public(open_source(table, Schema(schema.columns, schema.zeros, declared, schema.source)))
+        rows = found.rows
+    except UserError as error:
+        raise SourceError(f"The public table cannot be used: {error}") from None
+    if not rows:
+        raise SourceError("The public table has no rows, so there is nothing to start from; leave it out.")
+    return found
 
 
 def output_of(out: str | Path | Output | None) -> Output | None:

@@ -54,6 +54,7 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
     show_default=True,
     help="How marginals are chosen.",
 )
+@click.option("--public", metavar="FILE", help="A public table with the same columns to start from; not protected.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Of the table.  [default: as DATA]")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--no-report", is_flag=True, help="Leave report.html out.")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,10 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.outcome import Estimator, Outcome, Round
+from understudy.mechanism.outcome import Estimator, Outcome, PublicUse, Round
+from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
-from understudy.mechanism.snapshot import parameters_of, remembered
+from understudy.mechanism.snapshot import light, parameters_of, remembered
 from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
@@ -84,6 +85,10 @@ class Run:
     """Bytes of the junction tree of the last fit."""
     step_seconds = 0.0
     """How long a step of the last fit took."""
+    fit: Fit | None
+    """The last fit."""
+    prior: Prior | None = None
+    """The public model that fits start from, once it has been found to be near."""
     unit_seconds = 0.0
     """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
 
@@ -99,23 +104,23 @@ class Run:
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
         inside: Fraction = Fraction(0),
+        public: Public | None = None,
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
-        self.name, self.door, self.workload, self.zeros = name, door, workload, tuple(zeros)
+        self.name, self.door, self.workload, self.zeros, self.public = name, door, workload, tuple(zeros), public
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held, self._ahead = Fraction(0), 0.0
+        self._held, self._aside, self._ahead = Fraction(0), Fraction(0), 0.0
         self._inside = inside * self.rho if door.fine else Fraction(0)
         self.rho -= self._inside
         self.inside: list[Measurement] = []
-        self._looks, self._charges_before = 0, len(door.filter.charges)
+        self._looks, self._charges_before, self.fit = 0, len(door.filter.charges), None
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
         self.compared: list[Distances] = []
-        self.fit: Fit | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
@@ -141,7 +146,7 @@ class Run:
     @property
     def remaining(self) -> Fraction:
         """What this run may still spend."""
-        return self.door.filter.remaining - self._held - self._inside
+        return self.door.filter.remaining - self._held - self._aside - self._inside
 
     @property
     def held(self) -> Fraction:
@@ -153,6 +158,17 @@ class Run:
         self._held = share * self.rho
         self.rho -= self._held
 
+    def set_aside(self, share: Fraction) -> None:
+        """Keep a share of the budget for a question that comes later; before anything is spent."""
+        self._aside = share * self.rho
+        self.rho -= self._aside
+
+    def take(self) -> Fraction:
+        """Return what was set aside, to be spent now."""
+        taken, self._aside = self._aside, Fraction(0)
+        self.rho += taken
+        return taken
+
     def share_with(self, budget: RoundBudget) -> Fraction:
         """Return ρ_used / ρ once ``budget`` is spent as well."""
         return (self.spent + budget.total) / self.rho
@@ -160,7 +176,7 @@ class Run:
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
         self.tell(_ended(done, float(self.spent)))
-        self.rounds.append(replace(done, before=_light(done.before)))
+        self.rounds.append(replace(done, before=light(done.before)))
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
@@ -209,8 +225,9 @@ class Run:
 
     @property
     def model_cliques(self) -> list[Clique]:
-        """The cliques that the model must hold: those measured, and those with structural zeros."""
-        return list(dict.fromkeys([m.clique for m in self.measurements] + [z.clique for z in self.zeros]))
+        """The cliques that the model must hold: those measured, those with structural zeros, and the public model's."""
+        held = () if self.prior is None else self.prior.model.parameters
+        return list(dict.fromkeys([*(m.clique for m in self.measurements), *(z.clique for z in self.zeros), *held]))
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -236,7 +253,7 @@ class Run:
             self.inside.append(found)
             self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
         self._inside = Fraction(0)
-        self.rho = self.door.filter.remaining - self._held  # what rounding has left is the mechanism's
+        self.rho = self.door.filter.remaining - self._held - self._aside  # what rounding has left is the mechanism's
 
     def tell(self, event: Event) -> None:
         """Pass an event on to the listener."""
@@ -294,21 +311,34 @@ class Run:
         """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
         return self._fit(round_index, self._estimator, prepared)
 
+    def public_model(self, public: Public, max_size: int) -> Model:
+        """Return the model of the public table; a run that is resumed has it on record."""
+        make = partial(public.model, self.workload, self.zeros, max_size, self._engine)
+        return remembered(self._journal, "public model", self.domain, self.zeros, make, engine=self._engine).fit.model
+
+    def adopt(self, prior: Prior) -> Model:
+        """Let this fit and all later ones start from a public model."""
+        self.prior, self.fit = prior, None
+        return self.estimate(0)
+
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
-        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
+        on: dict[str, Any] = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
             for m in self.measurements
         ]
+        informed: Prepared = list
+        if self.prior is not None:
+            informed, on["prior"] = self.prior.drawn, self.prior.model.parameters
         self._fits.append(f"fit {len(self._fits)}")
         found = remembered(
             self._journal,
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start, **on),
+            lambda: estimator(self.domain, prepared(informed(observations)), zeros=self.zeros, start=start, **on),
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
@@ -356,6 +386,7 @@ class Run:
             seconds=self.seconds,
             distances=distances,
             inside=tuple(self.inside),
+            public=None if self.public is None else PublicUse(self.public.rows, self.public.digest, self.prior is not None),
         )
 
 
@@ -365,20 +396,5 @@ def units(marginals: float, cells: float) -> float:
 
 
 def _ended(done: Round, spent: float) -> RoundEnded:
-    return RoundEnded(
-        done.index,
-        done.clique,
-        done.change,
-        done.threshold,
-        done.annealed,
-        spent,
-        done.size,
-        done.seconds,
-    )
-
-
-def _light(model: Model | None) -> Model | None:
-    """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
-    if type(model) is not Model:
-        return model
-    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
+    index, clique, change, threshold, annealed = done.index, done.clique, done.change, done.threshold, done.annealed
+    return RoundEnded(index, clique, change, threshold, annealed, spent, done.size, done.seconds)

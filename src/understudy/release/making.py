@@ -24,6 +24,7 @@ from understudy.manifest.manifest import (
     MechanismEntry,
     ModelEntry,
     PrivacyEntry,
+    PublicEntry,
     QueryEntry,
     RoundEntry,
     RuleEntry,
@@ -95,6 +96,7 @@ def make_release(
         check=_check(outcome),
         inside=[_inside(m, schema) for m in outcome.inside],
         ledger=settings.ledger,
+        public=_public(outcome),
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
@@ -198,6 +200,11 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.rando
         )
         for clique, b in for_table.items()
     ]
+
+
+def _public(outcome: Outcome) -> PublicEntry | None:
+    found = outcome.public
+    return None if found is None else PublicEntry(rows=found.rows, digest=found.digest, used=found.used)
 
 
 def _check(outcome: Outcome) -> CheckEntry | None:
