@@ -87,6 +87,9 @@ def synthesize(
     ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
     is refused before it spends anything; where it is given, the model grows no larger than fits.
 
+    ``mechanism`` is a name, or "auto" for the one whose error is forecast to be least, from the schema, the workload, the
+    budget and ``rows`` (taken for the table's, where given).
+
     ``device`` is where models are fitted: "cpu", "cuda" (a GPU, through PyTorch), or "auto", a GPU for large models where
     there is one.
 

@@ -41,7 +41,11 @@ def plan(schema_path: str, memory: str | None, json_: bool, **settings: Any) -> 
     if json_:
         print_json(found.describe())
     else:
-        click.echo("\n".join([*_arithmetic(found), *_columns(found), *_forecast(found, memory), *_rehearsal(found)]))
+        click.echo(
+            "\n".join(
+                [*_arithmetic(found), *_columns(found), *_forecast(found, memory), *_errors(found), *_rehearsal(found)]
+            )
+        )
 
 
 def _arithmetic(plan: Plan) -> list[str]:
@@ -65,6 +69,14 @@ def _forecast(plan: Plan, memory: str | None) -> list[str]:
         f"  time              about {show_time(plan.seconds)}; a third or three times that may come",
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
+    ]
+
+
+def _errors(plan: Plan) -> list[str]:
+    listed = ", ".join(f"{name} {error:.2g}" for name, error in plan.forecasts.items())
+    return [
+        "From what tables have on average:",
+        f"  workload error    {listed} (0 is perfect, 2 is nothing right); --mechanism auto takes the first",
     ]
 
 

@@ -99,8 +99,8 @@ def _making(manifest: Manifest) -> dict[str, str]:
     privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
-        "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
-        f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
+        "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {rounds} private choice{'s' * (rounds != 1)} by the "
+        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
         f"{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
         **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),
@@ -117,6 +117,10 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "arithmetic",
         "Run": manifest.run,
     }
+
+
+def _chosen(manifest: Manifest) -> str:
+    return " (chosen by a forecast of errors, from public facts alone)" if manifest.mechanism.forecasts else ""
 
 
 def _besides(manifest: Manifest) -> str:

@@ -53,6 +53,9 @@ class MechanismEntry(Entry):
     options: dict[str, Any] = Field(description="Settings that differ from the mechanism's defaults.")
     ended: Literal["budget", "time"] = Field(description="What ran out first. Time depends on the machine that ran it.")
     most_rounds: Size = Field(description="No run with these settings can have more rounds than this.")
+    forecasts: dict[str, Finite] = Field(
+        default={}, description="Where it was chosen by forecast: the error forecast for each mechanism, before the run."
+    )
 
 
 class PrivacyEntry(Entry):

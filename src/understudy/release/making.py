@@ -63,6 +63,7 @@ class Settings:
     confidence: float = 0.95
     ledger: LedgerReference | None = None
     most_rows: int | None = None
+    forecasts: Mapping[str, float] = field(default_factory=dict)
 
 
 def make_release(
@@ -128,6 +129,7 @@ def _mechanism(outcome: Outcome, settings: Settings) -> MechanismEntry:
         options=dict(settings.options),
         ended=outcome.ended,
         most_rounds=outcome.most_rounds,
+        forecasts=dict(settings.forecasts),
     )
 
 
