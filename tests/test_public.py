@@ -37,6 +37,7 @@ def stopping(event: Event) -> None:
         raise Stop
 
 
+@pytest.mark.promise(17)
 def test_it_is_said_wherever_the_promise_is(tmp_path: Path) -> None:
     release = understudy.synthesize(table(ROWS), schema(), public=public(), out=tmp_path / "r", **SETTINGS)
     found = release.manifest.public
@@ -82,6 +83,7 @@ def test_what_is_of_no_use_is_refused_before_anything_is_reserved(case: str, tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise(15)
 def test_the_private_table_is_no_public_one(tmp_path: Path) -> None:
     data, path = table(ROWS), tmp_path / "visits.csv"
     pyarrow.csv.write_csv(data, path)

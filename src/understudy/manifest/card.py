@@ -100,8 +100,8 @@ def _making(manifest: Manifest) -> dict[str, str]:
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
         "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {rounds} private choice{'s' * (rounds != 1)} by the "
-        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
-        f"{_checked(manifest)}",
+        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model "
+        f"fitted to these{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
         **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
