@@ -58,18 +58,21 @@ def run(asked: argparse.Namespace) -> None:
 
 
 def errors() -> dict[Setting, dict[str, float]]:
-    """Return the mean error of each mechanism in each setting, from every file that has one."""
+    """Return the mean error of each mechanism's model in each setting, from every file that has one.
+
+    Of the model, since drawing rows adds an error that has nothing to do with the mechanism.
+    """
     found: dict[Setting, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for path in (RESULTS / "aim2.jsonl", STORED):
         for key, line in aim2.stored(path).items():
             table, workload, epsilon, _, how = key.split(" ")
-            found[table, workload, float(epsilon)][how].append(line["error"])
+            found[table, workload, float(epsilon)][how].append(line["model_error"])
     for name in ("grid", "family", "quick"):
         for text in (RESULTS / f"{name}.jsonl").read_text().splitlines():
             line: dict[str, Any] = json.loads(text)
-            if line["status"] == "done" and (line["result"].get("error") or {}).get("l1") is not None:
-                setting = line["dataset"], line["workload"], line["epsilon"]
-                found[setting][line["mechanism"]].append(line["result"]["error"]["l1"])
+            error = line["result"].get("model_error") if line["status"] == "done" else None
+            if error is not None:
+                found[line["dataset"], line["workload"], line["epsilon"]][line["mechanism"]].append(error["l1"])
     means = {setting: {how: float(np.mean(e)) for how, e in of.items()} for setting, of in found.items()}
     return {setting: {how: e for how, e in of.items() if ":" not in how} for setting, of in means.items()}
 

@@ -75,8 +75,8 @@ def _forecast(plan: Plan, memory: str | None) -> list[str]:
 def _errors(plan: Plan) -> list[str]:
     listed = ", ".join(f"{name} {error:.2g}" for name, error in plan.forecasts.items())
     return [
-        "From what tables have on average:",
-        f"  workload error    {listed} (0 is perfect, 2 is nothing right); --mechanism auto takes the first",
+        "From how columns depend on each other in other tables:",
+        f"  workload error    {listed} (0 is perfect, 2 is nothing right); half or twice that may come",
     ]
 
 
@@ -106,7 +106,7 @@ def _columns(plan: Plan) -> list[str]:
 def _rehearsal(plan: Plan) -> list[str]:
     done = plan.rehearsal
     if done is None:
-        return ["No rehearsal was made, so the error is not estimated (--rehearsal makes one)."]
+        return ["No rehearsal was made (--rehearsal makes one)."]
     cut = "; cut short by the time limit, so a full run takes longer and does better" if done.ended == "time" else ""
     return [
         f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",
