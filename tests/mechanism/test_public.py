@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Domain, Zeros
 from understudy.errors import InternalError
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.public import Prior, Public
@@ -172,3 +172,29 @@ def test_bounds_hold_as_without_it(make_door: MakeDoor, public: NDArray[Any]) ->
             many += 1
     assert many >= 100
     assert wrong <= many / 5
+
+
+@pytest.mark.parametrize("option", [{"initial": "uniform"}, {"noise": "laplace"}, {"criterion": "mwem"}], ids=str)
+def test_the_switches_of_aim_go_with_it(make_door: MakeDoor, option: dict[str, Any]) -> None:
+    door = make_door(domain=DOMAIN, codes=REAL, rho=RHO)
+    outcome = mechanism("aim", **option).run(door, PAIRS, public=Public(counted(NEAR)))
+    assert outcome.public is not None
+    assert outcome.public.used
+    assert outcome.spent <= RHO
+
+
+def test_structural_zeros_are_kept(make_door: MakeDoor) -> None:
+    """Of rows that the public table has in impossible cells, too."""
+    zero = Zeros(("a", "b"), np.array([[0, 0], [1, 1]]))
+    real = REAL[~(((REAL[:, 0] == 0) & (REAL[:, 1] == 0)) | ((REAL[:, 0] == 1) & (REAL[:, 1] == 1)))]
+    door = make_door(domain=DOMAIN, codes=real, rho=RHO)
+    outcome = mechanism("aim").run(door, PAIRS, zeros=[zero], public=Public(counted(NEAR)))
+    assert outcome.public is not None
+    assert outcome.public.used
+    assert outcome.model is not None
+    assert outcome.model.marginal(("a", "b"))[[0, 1], [0, 1]].tolist() == [0.0, 0.0]
+
+
+def test_a_small_capacity_leaves_the_columns() -> None:
+    made = Public(counted(NEAR)).model(PAIRS, (), 16 * 100).model
+    assert {len(clique) for clique in made.parameters} == {1}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Zeros
 from understudy.model import (
+    CELL_BYTES,
     EngineFor,
     Fit,
     Model,
@@ -43,8 +44,8 @@ MOST_CHOSEN, PER_ROUND = 48, 4
 """The public model has so many marginals besides the columns, chosen so many at a time."""
 CLEARLY = 1.2
 """A marginal that is off by less than so many times what sampling comes to is taken to be right."""
-LISTED = 3_000
-"""Of more marginals than this, pairs alone are looked at, the smallest first."""
+LISTED, MOST_CELLS = 3_000, 2**24
+"""Of more marginals than this, pairs alone are looked at, the smallest first; all have no more cells than that."""
 LEAST_COUNT = 0.05
 """Expected counts below this count as this."""
 POWERS = (0.0, 0.5, 1.0)
@@ -75,7 +76,8 @@ class Public:
     def model(self, workload: Workload, zeros: Sequence[Zeros], max_size: int, engine: EngineFor = on_cpu) -> Fit:
         """Fit a model to the marginals of the public table that matter to ``workload``, within a part of ``max_size``."""
         columns: list[Clique] = [(a,) for a in workload.domain]
-        pool = [r for r in _pool(workload) if len(r) > 1]
+        limit = max_size // SHARE_OF_SIZE
+        pool = _pool(workload, limit)
         counts = dict(zip([*columns, *pool], self.source.count([*columns, *pool]), strict=True))
         chosen, size, found = columns, 0, None
         while True:
@@ -87,7 +89,7 @@ class Public:
                 return found
             open_ = {r: counts[r] for r in pool if r not in chosen}
             held = [*chosen, *(z.clique for z in zeros)]
-            new = _worst(found.model, workload, open_, held, max_size // SHARE_OF_SIZE)
+            new = _worst(found.model, workload, open_, held, limit)
             if not new:
                 return found
             chosen = chosen + new
@@ -128,11 +130,13 @@ class Prior:
         return [*drawn, *others]
 
 
-def _pool(workload: Workload) -> Sequence[Clique]:
-    """Return the marginals to choose from."""
-    if len(workload.closure) <= LISTED:
-        return workload.closure
-    return sorted(workload.closure_of(2), key=workload.domain.cells)[:LISTED]
+def _pool(workload: Workload, limit: int) -> list[Clique]:
+    """Return the marginals to choose from: those that could fit, and of very many cells the smallest."""
+    every = workload.closure if len(workload.closure) <= LISTED else workload.closure_of(2)
+    cells = workload.domain.cells
+    some = sorted((r for r in every if len(r) > 1 and CELL_BYTES * cells(r) <= limit), key=cells)[:LISTED]
+    within = np.cumsum([cells(r) for r in some]) <= MOST_CELLS
+    return [r for r, fits in zip(some, within, strict=True) if fits]
 
 
 def _worst(
