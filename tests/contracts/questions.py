@@ -18,7 +18,7 @@ from understudy.privacy import (
     Budget,
     Candidate,
     Centred,
-    Choice,
+    Choices,
     DistancesTo,
     Door,
     Filter,
@@ -55,7 +55,8 @@ SUMS = np.array([[1, 1, 0, 0, 0, 0], [0, -2, 1, 0, 0, 5], [3, 3, 3, 3, 3, 3]])
 EXAMPLES: dict[str, Question[Any]] = {
     "marginal": Marginal(("age", "town"), 3.0),
     "laplace": Marginal(("age",), 2.0, "laplace"),
-    "choice": Choice(_candidates(), 0.7),
+    "choice": Choices(_candidates(), 0.7),
+    "choices": Choices(_candidates(), 0.7, 2),
     "distances": DistancesTo(_candidates(), 4.0),
     "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),

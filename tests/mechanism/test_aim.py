@@ -26,7 +26,7 @@ from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
-from understudy.privacy import UNITS, Choice, Door, Linear, Marginal, Unit
+from understudy.privacy import UNITS, Choices, Door, Linear, Marginal, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -318,7 +318,7 @@ class Replay:
             case Marginal() | Linear():
                 found = next(self._measurements)
                 assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
-            case Choice():
+            case Choices():
                 found = next(self._selections)
                 assert found.epsilon == question.epsilon
                 assert len(found.weights) == len(question.candidates)

@@ -18,11 +18,12 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from understudy.domain import Clique
+from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
@@ -35,8 +36,8 @@ from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
-from understudy.model import CELL_BYTES, Model
-from understudy.privacy import selection_epsilon_for
+from understudy.model import CELL_BYTES, Model, tree_size
+from understudy.privacy import Candidate, Selection, selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
@@ -103,12 +104,14 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
+        most = together(run.domain, config)
         while True:  # line 10: while ρ_used < ρ
-            limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            number = budget.times(most, run.remaining)  # one, but for a wide table
+            limit = run.share_with(budget, number) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
-                budget, ended = last_budget(run.remaining, config.share), "time"
-            done, model = run_round(run, pool, budget, int(limit), model, judge=judge)  # lines 12–15: costs ε²/8 + 1/(2σ²)
-            run.record(done)
+                budget, number, ended = last_budget(run.remaining, config.share), 1, "time"
+            done = run_rounds(run, pool, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
+            model, most = done.model, max(1, most // 2) if done.crowded else most
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
@@ -117,40 +120,82 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge) -> tuple[Round, Model]:
-    """Lines 12–15: one selection, one measurement, one estimate."""
-    config = judge.config
-    index, began = len(run.rounds) + 1, run.seconds
+@dataclass(frozen=True)
+class Rounds:
+    """What some rounds that were played together led to."""
+
+    model: Model
+    annealed: bool
+    crowded: bool
+    """Whether not all that was chosen fitted into the model together."""
+
+
+def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge, number: int) -> Rounds:
+    """Lines 12–15: one selection, one measurement, one estimate; or ``number`` of the first two before the estimate.
+
+    Costs ε²/8 + 1/(2σ²) for each.
+    """
+    config, first, began = judge.config, len(run.rounds) + 1, run.seconds
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
     choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
-    run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
+    run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
     scored = judge.scored(run, model, choices, scale)
-    selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
+    chosen = run.select_some(  # line 13: costs ε²/8 each
+        scored, epsilon=epsilon, number=min(number, len(scored)), round_index=first
+    )
+    fitting = _fitting(run, chosen, limit)
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
-    measurement = run.measure(  # line 14: costs 1/(2σ²)
-        selection.clique, scale=scale, noise=config.noise, round_index=index
-    )
-    after = run.estimate(index)  # line 15: no cost
-    before = scored[selection.index]
-    threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
-    change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
-        f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
-    )
-    return Round(
-        index=index,
-        candidates=tuple(choices),
-        penalties=array("d", (candidate.penalty for candidate in scored)),
-        selection=selection,
-        measurement=measurement,
-        change=change,
-        threshold=threshold,
-        annealed=config.adaptive and change <= threshold,
-        final=budget.final,
-        size=run.size,
-        seconds=run.seconds - began,
-        before=model,
-    ), after
+    measured = [  # line 14: costs 1/(2σ²) each
+        run.measure(selection.clique, scale=scale, noise=config.noise, round_index=first + k)
+        for k, selection in enumerate(fitting)
+    ]
+    after, seconds = run.estimate(first + len(fitting) - 1), run.seconds - began  # line 15: no cost
+    still = 0
+    for selection, measurement in zip(fitting, measured, strict=True):
+        index, before = len(run.rounds) + 1, scored[selection.index]
+        threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
+        change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
+            f"change of round {index}", partial(_changed, after, before)
+        )
+        still += change <= threshold
+        last = index == first + len(fitting) - 1
+        done = Round(
+            index=index,
+            candidates=tuple(candidate.clique for candidate in scored),
+            penalties=array("d", (candidate.penalty for candidate in scored)),
+            selection=selection,
+            measurement=measurement,
+            change=change,
+            threshold=threshold,
+            annealed=last and config.adaptive and 2 * still >= len(fitting),
+            final=budget.final,
+            size=run.size,
+            seconds=seconds / len(fitting),
+            before=model,
+        )
+        run.record(done)
+        scored = scored[: selection.index] + scored[selection.index + 1 :]
+    return Rounds(after, done.annealed, len(fitting) < len(chosen))
+
+
+def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> Sequence[Selection]:
+    """Return the first of ``chosen`` with which the model stays within ``limit`` bytes: one always does, of C_t."""
+    cliques = run.model_cliques
+    for k, selection in enumerate(chosen):
+        cliques.append(selection.clique)
+        if k and tree_size(run.domain, cliques) > limit:
+            return chosen[:k]
+    return chosen
+
+
+def _changed(after: Model, before: Candidate) -> float:
+    return float(np.abs(after.marginal(before.clique) - before.estimate).sum())
+
+
+def together(domain: Domain, config: AimConfig) -> int:
+    """Return how many marginals are chosen before the next estimate: of a wide table, one for each ``NARROW`` attributes."""
+    return max(1, len(domain) // NARROW) if config.adaptive and config.initial == "independent" else 1
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
@@ -159,7 +204,7 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     turn = len(run.rounds) + 1
     rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
-    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, turn)
+    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
     return allowed(run.domain, run.model_cliques, judge.hopeful(run, model, some, scale), limit)
 
 

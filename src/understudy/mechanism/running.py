@@ -5,7 +5,6 @@ Sees no counts: it holds a door, and what came out of it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.errors import BudgetError, FormatError, WorkloadError
+from understudy.errors import BudgetError, WorkloadError
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
@@ -33,6 +32,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
+from understudy.mechanism.notes import Notes
 from understudy.mechanism.outcome import Estimator, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
@@ -40,7 +40,7 @@ from understudy.mechanism.snapshot import light, parameters_of, remembered
 from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
-    Choice,
+    Choices,
     Distances,
     DistancesTo,
     Door,
@@ -78,7 +78,7 @@ LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
 
-class Run:
+class Run(Notes):
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     size = 0
@@ -89,6 +89,10 @@ class Run:
     """The last fit."""
     prior: Prior | None = None
     """The public model that fits start from, once it has been found to be near."""
+    _fit_before: dict[int, int]
+    """The place of the fit that each round began with."""
+    _last: dict[Clique, int]
+    """The last round that each marginal was a candidate of."""
     unit_seconds = 0.0
     """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
 
@@ -124,14 +128,13 @@ class Run:
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
+        self._fit_before, self._last = {}, {}
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
         self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
-        self._last: dict[Clique, int] = {}
-        """The last round that each marginal was a candidate of."""
 
     @property
     def domain(self) -> Domain:
@@ -169,9 +172,9 @@ class Run:
         self.rho += taken
         return taken
 
-    def share_with(self, budget: RoundBudget) -> Fraction:
-        """Return ρ_used / ρ once ``budget`` is spent as well."""
-        return (self.spent + budget.total) / self.rho
+    def share_with(self, budget: RoundBudget, times: int = 1) -> Fraction:
+        """Return ρ_used / ρ once ``budget`` is spent so many times as well."""
+        return (self.spent + times * budget.total) / self.rho
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
@@ -180,14 +183,19 @@ class Run:
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
-        first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
-        self._keep_only({first + index - 1 for index in needed})
+        self._fit_before[done.index] = len(self._fits) - 2  # the last fit is that of the round
+        self._keep_only({self._fit_before[index] for index in needed})
 
     def _keep_only(self, needed: set[int]) -> None:
         """Have the journal discard the other models; the last one is always needed."""
         names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
         self._journal.discard(sorted(names - self._gone))
         self._gone |= names
+
+    @property
+    def fits(self) -> int:
+        """How many models were fitted so far."""
+        return len(self._fits)
 
     @property
     def seconds(self) -> float:
@@ -207,21 +215,6 @@ class Run:
         if not seen:
             self._began = self._clock() - seconds
         return seconds
-
-    def note(self, name: str, make: Callable[[], float]) -> float:
-        """Return a public number that decides something; a run that is resumed decides by the same number."""
-        content = self._journal.note(name, lambda: json.dumps(make()).encode())
-        try:
-            return float(json.loads(content or b""))
-        except (ValueError, TypeError, RecursionError):
-            raise FormatError(f"{name}: what is on record is not a number. Restore the ledger from a copy.") from None
-
-    def note_array(self, name: str, size: int, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """The same for so many numbers at once."""
-        content = self._journal.note(name, lambda: make().astype("<f8").tobytes()) or b""
-        if len(content) != 8 * size:
-            raise FormatError(f"{name}: on record are not {size} numbers. Restore the ledger from a copy.")
-        return np.frombuffer(content, dtype="<f8").astype(np.float64)
 
     @property
     def model_cliques(self) -> list[Clique]:
@@ -271,13 +264,20 @@ class Run:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
+        return self.select_some(candidates, epsilon=epsilon, number=1, round_index=round_index)[0]
+
+    def select_some(
+        self, candidates: Sequence[Candidate], *, epsilon: float, number: int, round_index: int
+    ) -> Sequence[Selection]:
+        """Choose candidates through the door, each among those that are left; ``round_index`` is that of the first."""
         began, before = self._clock(), self._ahead
-        found = self.door.ask(Choice(candidates, epsilon))
-        self.selections.append(found)
+        chosen = self.door.ask(Choices(candidates, epsilon, number))
+        self.selections += chosen
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
-        self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
-        return found
+        for k, found in enumerate(chosen):
+            self.tell(Selected(round_index + k, found.clique, found.epsilon, float(found.rho)))
+        return chosen
 
     def timed(self, work: Callable[[], Result]) -> Result:
         """Do some of the work of the next choice ahead of it: its time counts with the choice."""

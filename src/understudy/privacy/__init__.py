@@ -21,7 +21,7 @@ from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
-    Choice,
+    Choices,
     Distances,
     DistancesTo,
     Linear,
@@ -46,7 +46,7 @@ __all__ = [
     "Candidate",
     "Centred",
     "Charge",
-    "Choice",
+    "Choices",
     "Distances",
     "DistancesTo",
     "Door",
