@@ -15,10 +15,9 @@ finished model is from the table, which bounds rest on.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -37,13 +36,15 @@ from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
 from understudy.model import CELL_BYTES, Model, tree_size
-from understudy.privacy import Candidate, Selection, selection_epsilon_for
+from understudy.privacy import Candidate, Measurement, Selection, selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 NARROW = 16
 """A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
+TOGETHER = 16
+"""Of so many attributes each, one more marginal is chosen before the next estimate."""
 MOST_FIRST = Fraction(35, 100)
 """One-way marginals of a wide table may take this share of the budget …"""
 CLEAR_ENOUGH = 0.02
@@ -104,14 +105,14 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
-        most = together(run.domain, config)
+        most = at_first = together(run.domain, config)
         while True:  # line 10: while ρ_used < ρ
             number = budget.times(most, run.remaining)  # one, but for a wide table
             limit = run.share_with(budget, number) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
                 budget, number, ended = last_budget(run.remaining, config.share), 1, "time"
             done = run_rounds(run, pool, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
-            model, most = done.model, max(1, most // 2) if done.crowded else most
+            model, most = done.model, done.fitted if done.fitted < number else min(2 * most, at_first)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
@@ -126,8 +127,8 @@ class Rounds:
 
     model: Model
     annealed: bool
-    crowded: bool
-    """Whether not all that was chosen fitted into the model together."""
+    fitted: int
+    """How many of those chosen fitted into the model together, and were measured."""
 
 
 def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge, number: int) -> Rounds:
@@ -140,62 +141,80 @@ def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mod
     choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
     scored = judge.scored(run, model, choices, scale)
-    chosen = run.select_some(  # line 13: costs ε²/8 each
-        scored, epsilon=epsilon, number=min(number, len(scored)), round_index=first
-    )
-    fitting = _fitting(run, chosen, limit)
+    number = min(number, len(scored))
+    chosen = run.select_some(scored, epsilon=epsilon, number=number, round_index=first)  # line 13: costs ε²/8 each
+    taken = _fitting(run, chosen, limit)
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
-    measured = [  # line 14: costs 1/(2σ²) each
-        run.measure(selection.clique, scale=scale, noise=config.noise, round_index=first + k)
-        for k, selection in enumerate(fitting)
-    ]
-    after, seconds = run.estimate(first + len(fitting) - 1), run.seconds - began  # line 15: no cost
-    still = 0
-    for selection, measurement in zip(fitting, measured, strict=True):
-        index, before = len(run.rounds) + 1, scored[selection.index]
-        threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
-        change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
-            f"change of round {index}", partial(_changed, after, before)
-        )
-        still += change <= threshold
-        last = index == first + len(fitting) - 1
-        done = Round(
-            index=index,
-            candidates=tuple(candidate.clique for candidate in scored),
-            penalties=array("d", (candidate.penalty for candidate in scored)),
-            selection=selection,
-            measurement=measurement,
-            change=change,
-            threshold=threshold,
-            annealed=last and config.adaptive and 2 * still >= len(fitting),
-            final=budget.final,
-            size=run.size,
-            seconds=seconds / len(fitting),
-            before=model,
-        )
-        run.record(done)
+    measured = {  # line 14: costs 1/(2σ²) each
+        clique: run.measure(clique, scale=scale, noise=config.noise, round_index=first + k) for k, clique in enumerate(taken)
+    }
+    after = run.estimate(first + len(taken) - 1)  # line 15: no cost
+    seconds, still = (run.seconds - began) / len(taken), 0
+    for selection, left in _in_turn(chosen, scored):
+        if selection.clique not in measured:
+            continue
+        done = _played(run, left, selection, measured[selection.clique], judge=judge, models=(model, after))
+        still += done.change <= done.threshold
+        last = done.index == first + len(taken) - 1
+        annealed = last and config.adaptive and 2 * still >= len(taken)
+        run.record(replace(done, annealed=annealed, final=budget.final, seconds=seconds))
+    return Rounds(after, run.rounds[-1].annealed, len(taken))
+
+
+def _played(
+    run: Run,
+    left: Sequence[Candidate],
+    selection: Selection,
+    measurement: Measurement,
+    *,
+    judge: Judge,
+    models: tuple[Model, Model],
+) -> Round:
+    """Return the record of one round, with what Algorithm 3 decides by."""
+    index, (before, after), chosen = len(run.rounds) + 1, models, left[selection.index]
+    threshold = judge.threshold(run, chosen, measurement.scale)  # Algorithm 3, line 1
+    change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
+        f"change of round {index}", lambda: float(np.abs(after.marginal(chosen.clique) - chosen.estimate).sum())
+    )
+    return Round(
+        index=index,
+        candidates=tuple(candidate.clique for candidate in left),
+        penalties=array("d", (candidate.penalty for candidate in left)),
+        selection=selection,
+        measurement=measurement,
+        change=change,
+        threshold=threshold,
+        annealed=False,
+        final=False,
+        size=run.size,
+        seconds=0.0,
+        before=before,
+    )
+
+
+def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> list[Clique]:
+    """Return those of ``chosen`` that the model has room for within ``limit`` bytes, together: the first always."""
+    known, wanted = run.model_cliques, [selection.clique for selection in chosen]
+    if len(wanted) == 1 or tree_size(run.domain, known + wanted) <= limit:
+        return wanted
+    found = wanted[:1]
+    for clique in wanted[1:]:
+        if tree_size(run.domain, [*known, *found, clique]) <= limit:
+            found.append(clique)
+    return found
+
+
+def _in_turn(chosen: Sequence[Selection], scored: list[Candidate]) -> Iterator[tuple[Selection, list[Candidate]]]:
+    """Yield each choice with the candidates that were left when it was made."""
+    for selection in chosen:
+        yield selection, scored
         scored = scored[: selection.index] + scored[selection.index + 1 :]
-    return Rounds(after, done.annealed, len(fitting) < len(chosen))
-
-
-def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> Sequence[Selection]:
-    """Return the first of ``chosen`` with which the model stays within ``limit`` bytes: one always does, of C_t."""
-    cliques = run.model_cliques
-    for k, selection in enumerate(chosen):
-        cliques.append(selection.clique)
-        if k and tree_size(run.domain, cliques) > limit:
-            return chosen[:k]
-    return chosen
-
-
-def _changed(after: Model, before: Candidate) -> float:
-    return float(np.abs(after.marginal(before.clique) - before.estimate).sum())
 
 
 def together(domain: Domain, config: AimConfig) -> int:
-    """Return how many marginals are chosen before the next estimate: of a wide table, one for each ``NARROW`` attributes."""
-    return max(1, len(domain) // NARROW) if config.adaptive and config.initial == "independent" else 1
+    """Return how many marginals are chosen before the next estimate: more than one of a wide table alone."""
+    return max(1, len(domain) // TOGETHER) if config.adaptive and config.initial == "independent" else 1
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:

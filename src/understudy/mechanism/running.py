@@ -28,7 +28,6 @@ from understudy.mechanism.events import (
     Finished,
     Measured,
     OnEvent,
-    RoundEnded,
     RunStarted,
     Selected,
 )
@@ -126,8 +125,7 @@ class Run(Notes):
         self.selections: list[Selection] = []
         self.compared: list[Distances] = []
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
-        self._fits: list[str] = []
-        self._gone: set[str] = set()
+        self._fits, self._gone = list[str](), set[str]()
         self._fit_before, self._last = {}, {}
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
@@ -178,7 +176,7 @@ class Run(Notes):
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
-        self.tell(_ended(done, float(self.spent)))
+        self.tell(done.ended(float(self.spent)))
         self.rounds.append(replace(done, before=light(done.before)))
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
@@ -271,7 +269,7 @@ class Run(Notes):
     ) -> Sequence[Selection]:
         """Choose candidates through the door, each among those that are left; ``round_index`` is that of the first."""
         began, before = self._clock(), self._ahead
-        chosen = self.door.ask(Choices(candidates, epsilon, number))
+        chosen = self.door.ask(Choices(candidates, epsilon, number)).chosen
         self.selections += chosen
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
@@ -393,8 +391,3 @@ class Run(Notes):
 def units(marginals: float, cells: float) -> float:
     """Return how much work it is to look at so many marginals with so many cells in all."""
     return marginals + cells / UNIT_CELLS
-
-
-def _ended(done: Round, spent: float) -> RoundEnded:
-    index, clique, change, threshold, annealed = done.index, done.clique, done.change, done.threshold, done.annealed
-    return RoundEnded(index, clique, change, threshold, annealed, spent, done.size, done.seconds)

@@ -148,7 +148,7 @@ class Door:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float) -> Selection:
         """Ask for a choice."""
-        return self.ask(Choices(candidates, epsilon))[0]
+        return self.ask(Choices(candidates, epsilon)).chosen[0]
 
     def distances(self, estimates: Sequence[Candidate], *, sigma: float) -> Distances:
         """Ask for distances."""

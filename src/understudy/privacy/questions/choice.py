@@ -39,7 +39,16 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Choices(Question[Sequence[Selection]]):
+class Selections:
+    """Private choices from the same scores, in their order; ``rho`` is what they cost together."""
+
+    chosen: tuple[Selection, ...]
+    rho: Fraction
+    private: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Choices(Question[Selections]):
     """Asks for ``number`` of ``candidates``, one after another, each among those that are left, with
     P ∝ exp(epsilon · score / (2 · sensitivity)).
 
@@ -109,7 +118,7 @@ class Choices(Question[Sequence[Selection]]):
         inside = ((outcome >= 0) & (outcome < len(self.candidates))).all()
         return bool(inside) and np.unique(outcome).size == outcome.size
 
-    def answer(self, outcome: Counts, receipt: Receipt) -> Sequence[Selection]:
+    def answer(self, outcome: Counts, receipt: Receipt) -> Selections:
         """Return the choices, in their order."""
         mask = self.mask(receipt.unit)
         left, found = np.arange(len(self.candidates)), []
@@ -127,7 +136,7 @@ class Choices(Question[Sequence[Selection]]):
                 )
             )
             left = left[left != place]
-        return found
+        return Selections(tuple(found), receipt.rho, receipt.private)
 
 
 def require_estimates(candidates: Sequence[Candidate], domain: Domain) -> None:
