@@ -14,7 +14,7 @@ from understudy.domain import Domain, Zeros
 from understudy.errors import InternalError
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.public import Prior, Public
-from understudy.mechanism.starting import ASIDE
+from understudy.mechanism.starting import ASIDE, SURE
 from understudy.metrics import workload_error
 from understudy.model import Model, Observation, fit
 from understudy.source import MemorySource
@@ -70,6 +70,16 @@ def test_it_costs_one_question_and_the_budget_is_spent_once(make_door: MakeDoor)
     assert asked.sigma == pytest.approx(sqrt(len(asked.values) / (2 * asked.rho)))
     assert beside.spent <= RHO
     assert float(beside.spent) == pytest.approx(float(without.spent), rel=1e-9)
+
+
+def test_with_much_budget_the_question_costs_no_more_than_it_needs(make_door: MakeDoor) -> None:
+    door = make_door(domain=DOMAIN, codes=REAL, rho=Fraction(1))
+    outcome = mechanism("aim").run(door, PAIRS, public=Public(counted(NEAR)))
+    (asked,) = outcome.compared
+    assert asked.rho < ASIDE / 10
+    difference = asked.sigma * sqrt(2 / (len(asked.values) / 2))
+    assert difference == pytest.approx(SURE * ROWS, rel=0.1)
+    assert float(outcome.spent) == pytest.approx(1.0, rel=1e-9)
 
 
 def test_equal_rounds_leave_room_for_the_question(make_door: MakeDoor) -> None:

@@ -20,7 +20,9 @@ from understudy.model import Model
 from understudy.privacy import Candidate
 
 ASIDE = Fraction(2, 100)
-"""The share of the budget for the question."""
+"""The share of the budget for the question, at most …"""
+SURE = 0.02
+"""… and no more than it takes to know the difference of the two mean distances to this share of the rows."""
 MOST_ASKED = 200
 """About so many marginals of the workload are asked about …"""
 MOST_CELLS = 2**22
@@ -36,7 +38,7 @@ def prepare(run: Run) -> None:
 def started(run: Run, config: AimConfig, model: Model) -> Model:
     """Return the model to go on with: ``model``, of the noisy columns, or the public one corrected by these.
 
-    Costs what was set aside, and nothing where there is no public data.
+    Costs at most what was set aside, and nothing where there is no public data.
     """
     if run.public is None:
         return model
@@ -45,13 +47,23 @@ def started(run: Run, config: AimConfig, model: Model) -> Model:
 
 
 def nearer(run: Run, public: Model, model: Model) -> bool:
-    """Ask whether the public model is nearer to the table than ``model`` is, on the workload. Costs what was set aside."""
+    """Ask whether the public model is nearer to the table than ``model`` is. Costs at most what was set aside."""
     cliques = asked(run)
     theirs, ours = estimates(_scaled(public, model.total), cliques, "double"), estimates(model, cliques, "double")
     both = [Candidate(r, 1.0, 0.0, e) for later in (theirs, ours) for r, e in zip(cliques, later, strict=True)]
-    found = run.compare(both, run.take()).values.astype(np.float64).reshape(2, len(cliques))
+    rho = min(run.take(), enough(run, model))  # what is left over, the rounds have
+    found = run.compare(both, rho).values.astype(np.float64).reshape(2, len(cliques))
     weights = np.array([run.workload.importance[r] for r in cliques])
     return bool(weights @ (found[0] - found[1]) < 0)
+
+
+def enough(run: Run, model: Model) -> Fraction:
+    """Return the cost at which the noise on the difference of the means is a small share of the rows.
+
+    2k distances with noise σ cost 2k s²/(2σ²); the means of k of them differ by noise of √(2/k) σ.
+    """
+    rows = max(run.note("estimated rows at the start", lambda: model.total), 1.0)
+    return Fraction(2 * run.door.unit.score**2 / (SURE * rows) ** 2)
 
 
 def asked(run: Run) -> list[Clique]:

@@ -17,8 +17,8 @@ MUTANTS = [
         "Whether a public table is near is decided by the table's exact counts",
         (
             "mechanism/starting.py",
-            "found = run.compare(both, run.take()).values.astype(np.float64).reshape(2, len(cliques))",
-            "exact, _ = run.door._read(cliques), run.compare(both, run.take())\n"
+            "found = run.compare(both, rho).values.astype(np.float64).reshape(2, len(cliques))",
+            "exact, _ = run.door._read(cliques), run.compare(both, rho)\n"
             "    found = np.array([[abs(x - e()).sum() for x, e in zip(exact, es, strict=True)] for es in (theirs, ours)])",
         ),
         f"{READS}[aim beside public data]",
