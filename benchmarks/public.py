@@ -82,19 +82,19 @@ def run(table: tables.Table, epsilon: str, how: str, seed: str, wanted: list[str
 
 
 def summary(found: dict[str, dict[str, Any]]) -> str:
-    """Write the mean error without public data over that with each kind of it, and how often it was used."""
-    errors: dict[tuple[str, str, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    """Write the error without public data over that with each kind of it, of the same seeds, and how often it is used."""
+    results: dict[tuple[str, str, str], dict[str, dict[str, dict[str, Any]]]] = defaultdict(lambda: defaultdict(dict))
     for key, line in found.items():
-        table, epsilon, how, _, kind = key.split(" ")
-        errors[table, epsilon, how][kind].append(line)
-    lines = [f"| table, ε, mechanism | seeds | {' | '.join(KINDS)} |", f"|---|---:|{'---:|' * len(KINDS)}"]
-    for setting, of in sorted(errors.items()):
-        base = float(np.mean([line["error"] for line in of["none"]]))
-        shown = [f"{base:.3f}"]
+        table, epsilon, how, seed, kind = key.split(" ")
+        results[table, epsilon, how][kind][seed] = line
+    lines = [f"| table, ε, mechanism | {' | '.join(KINDS)} |", f"|---|{'---:|' * len(KINDS)}"]
+    for setting, of in sorted(results.items()):
+        shown = [f"{np.mean([line['error'] for line in of['none'].values()]):.3f}"]
         for kind in list(KINDS)[1:]:
-            ratio = base / float(np.mean([line["error"] for line in of[kind]])) if of[kind] else None
-            shown.append("" if ratio is None else f"{ratio:.2f} ({sum(line['used'] for line in of[kind])} used)")
-        lines.append(f"| {' '.join(setting)} | {len(of['none'])} | {' | '.join(shown)} |")
+            both = [(of["none"][seed], line) for seed, line in of[kind].items() if seed in of["none"]]
+            ratio = sum(none["error"] for none, _ in both) / sum(line["error"] for _, line in both) if both else 0.0
+            shown.append(f"{ratio:.2f} ({sum(line['used'] for _, line in both)} of {len(both)} used)" if both else "")
+        lines.append(f"| {' '.join(setting)} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
