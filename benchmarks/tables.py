@@ -58,9 +58,11 @@ class Table:
         return cls(name, domain, codes, MemorySource.of_codes(codes, domain))
 
     def workload(self, name: str) -> Workload:
-        """Make one of ``WORKLOADS``; the same at every run."""
-        if name == "target":
-            return Workload.target(self.domain, self.target)
+        """Make one of ``WORKLOADS``, or a small one: all-1way, target-2way, few. The same at every run."""
+        if name in ("target", "target-2way"):
+            return Workload.target(self.domain, self.target, 2 if name == "target-2way" else 3)
+        if name == "few":
+            return Workload.of(self.domain, self.few())
         return Workload.parse(f"skewed:{WORKLOAD_SEED}" if name == "skewed" else name, self.domain)
 
     @property
@@ -68,6 +70,11 @@ class Table:
         """The attribute that every query of the target workload has."""
         drawn = np.random.default_rng(WORKLOAD_SEED).integers(len(self.domain))
         return PREDICTED.get(self.name, self.domain.attributes[drawn])
+
+    def few(self, queries: int = 5) -> list[list[str]]:
+        """Draw a few marginals of two or three attributes, as somebody with a few questions would ask for."""
+        rng = np.random.default_rng(WORKLOAD_SEED)
+        return [list(rng.choice(self.domain.attributes, 2 + k % 2, replace=False)) for k in range(queries)]
 
     def empty_pairs(self, pairs: int = 9) -> list[DeclaredZeros]:
         """The pairs of attributes with the largest share of empty combinations: evaluation only, not private."""

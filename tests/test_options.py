@@ -86,7 +86,7 @@ def test_a_mechanism_says_rightly_whether_it_makes_a_model(name: str) -> None:
 def test_only_what_makes_a_model_can_make_a_table() -> None:
     (option,) = [p for p in main.commands["synthesize"].params if p.name == "mechanism"]  # type: ignore[attr-defined]
     offered = set(option.type.choices)
-    assert offered == set(MECHANISMS) - {"gaussian"}
+    assert offered == {*MECHANISMS, "auto"} - {"gaussian"}
     with pytest.raises(UserError, match='"gaussian" only answers queries and makes no table; use one of "aim", "aim2"'):
         quick(table(20), mechanism="gaussian")
 

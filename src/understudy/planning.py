@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import UserError
 from understudy.mechanism import AimConfig
+from understudy.mechanism.choosing import Case, forecasts
 from understudy.mechanism.forecast import seconds, typical_tree
 from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.mechanism.schedule import first_budget
@@ -89,6 +90,8 @@ class Plan:
     """About how long a run takes on this kind of machine, from a model of its cost; a third or three times that may come."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
+    forecasts: dict[str, float] = field(default_factory=dict)
+    """The error that each mechanism is expected to have, the least first: what ``mechanism="auto"`` goes by."""
     rows_per_person: int | None = None
     """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
 
@@ -152,6 +155,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         seconds=seconds(queries, rows, single, tree, most_rounds),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
+        forecasts=forecasts(Case(queries, left, asked.unit, config.max_size, rows)),
         rows_per_person=None if schema.person is None else schema.person.rows,
     )
 

@@ -1,6 +1,6 @@
 """What a user asks for, read and refused in one place: ``synthesize``, ``plan`` and the commands all begin here.
 
-Public: settings alone. No table is looked at.
+Public: settings, and a public table where one is given. No private table is looked at.
 """
 
 from __future__ import annotations
@@ -8,19 +8,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from understudy.errors import BudgetError, LedgerError, UserError, did_you_mean
+from understudy.errors import BudgetError, LedgerError, SourceError, UserError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
+from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, Case, forecasts
 from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
@@ -29,10 +31,13 @@ from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
 from understudy.release.storage import require_format
 from understudy.schema import Schema, load_schema
+from understudy.source import open_source
 from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
 Queries = str | Workload | Iterable[Query]
+AUTO = "auto"
+"""Stands for the mechanism that is expected to be best."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,10 @@ class Request:
     """Bytes that the whole process may take; None for most of what is free."""
     confidence: float
     seed: int | None
+    forecasts: Mapping[str, float] = field(default_factory=dict)
+    """Where the mechanism was chosen by forecast: the error that was forecast for each, the least first."""
+    public: Public | None = None
+    """A public table that the run may start from."""
     engine: EngineFor = on_cpu
     """What fits models; not among the facts, since a run may go on elsewhere."""
 
@@ -94,10 +103,30 @@ class Request:
         declared, taken = schema_of(schema), options_of({}) if options is None else options
         queries, name = workload_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
+        neighbours = unit_of(unit, declared)
+        errors: dict[str, float] = {}
+        if mechanism == AUTO:
+            case = Case(queries, budget.rho, neighbours, taken["max_size"], wanted or GUESSED_ROWS)
+            mechanism, errors = _chosen(case, taken)
         if room is not None:
             taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
-        return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
+        return cls(declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
+
+    def with_public(self, table: Any) -> Request:
+        """Return the same run with a public table to start from; it is read now, and refused where it is of no use.
+
+        A mechanism that was chosen by forecast is chosen again, of those that can use it.
+        """
+        if table is None:
+            return self
+        informed = [name for name in MECHANISMS if make_mechanism(name).takes_public]
+        errors = {name: error for name, error in self.forecasts.items() if name in informed}
+        how = make_mechanism(next(iter(errors)), **self.options) if errors else self.mechanism
+        if how.name not in informed:
+            others = " or ".join(informed)
+            raise UserError(f'"{how.name}" cannot start from public data; use {others}, or leave it out.')
+        return replace(self, mechanism=how, forecasts=errors, public=public_of(table, self.schema))
 
     def on(self, device: str) -> Request:
         """Return the same run with its models on ``device``: auto, cpu or cuda, which is refused where there is none."""
@@ -117,7 +146,7 @@ class Request:
     @property
     def settings(self) -> Settings:
         """What the release says about how it was asked for; the run has no name yet."""
-        return Settings("", self.workload_name, self.options, self.rows, self.confidence)
+        return Settings("", self.workload_name, self.options, self.rows, self.confidence, forecasts=self.forecasts)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -134,6 +163,7 @@ class Request:
             "rows": self.rows,
             "confidence": self.confidence,
             **asdict(self.mechanism.config),
+            **({} if self.public is None else {"public": self.public.digest}),
         }
 
 
@@ -197,12 +227,34 @@ def _within(
     return {**options, "max_size": most} if 0 < most < how.max_size else options
 
 
+def _chosen(case: Case, options: Mapping[str, Any]) -> tuple[str, dict[str, float]]:
+    """Return the mechanism with the least error forecast, of those that take the options; and the error of each."""
+    takes = [name for name in FORECASTS if set(options) <= set(kind_of(name).takes)]
+    if not takes:
+        raise UserError(f'No mechanism that "{AUTO}" chooses from has all of the options {", ".join(options)}; name one.')
+    errors = forecasts(case, takes)
+    return next(iter(errors)), errors
+
+
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:
     """Return the mechanism; one that makes no model cannot make a table."""
     if not kind_of(name).modelled:
         others = ", ".join(f'"{other}"' for other, kind in MECHANISMS.items() if kind.modelled)
         raise UserError(f'"{name}" only answers queries and makes no table; use one of {others}.')
     return make_mechanism(name, **options)
+
+
+def public_of(table: Any, schema: Schema) -> Public:
+    """Read a public table of the same schema; who its persons are does not matter, as it is not protected."""
+    declared = schema.declaration.model_copy(update={"person": None, "rows_per_person": None})
+    try:
+        found = Public(open_source(table, Schema(schema.columns, schema.zeros, declared, schema.source)))
+        rows = found.rows
+    except UserError as error:
+        raise SourceError(f"The public table cannot be used: {error}") from None
+    if not rows:
+        raise SourceError("The public table has no rows, so there is nothing to start from; leave it out.")
+    return found
 
 
 def output_of(out: str | Path | Output | None) -> Output | None:

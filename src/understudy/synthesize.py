@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from understudy.domain import NOTHING
+from understudy.errors import UserError
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
@@ -62,6 +63,7 @@ def synthesize(
     dataset: str | None = None,
     resume: bool = False,
     progress: Choice = None,
+    public: Any = None,
     seed: int | None = None,
     **options: Any,
 ) -> Release:
@@ -85,8 +87,14 @@ def synthesize(
     ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
     is refused before it spends anything; where it is given, the model grows no larger than fits.
 
+    ``mechanism`` is a name, or "auto" for the one whose error is forecast to be least, from the schema, the workload, the
+    budget and ``rows`` (taken for the table's, where given).
+
     ``device`` is where models are fitted: "cpu", "cuda" (a GPU, through PyTorch), or "auto", a GPU for large models where
     there is one.
+
+    ``public`` is a public table with the same columns, last year's say: where it is near to the private one, the model
+    starts from it. It may be anything that ``data`` may. The promise does not cover its rows, and does not depend on them.
 
     ``progress``: True, False, a function that is told every event, or None for a terminal only. ``seed`` makes a run
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
@@ -105,7 +113,7 @@ def synthesize(
             seed=seed,
         ).on(device)
         place = place_of(ledger, dataset, target := output_of(out), resume=resume, seeded=not asked.private)
-        return _run(run, data, asked, place, target, resume=resume, progress=progress)
+        return _run(run, data, asked.with_public(_other(public, data)), place, target, resume=resume, progress=progress)
 
 
 def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:
@@ -115,6 +123,14 @@ def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:
     if seed is None:
         require_learnt_privately(found)
     return found
+
+
+def _other(public: Any, data: Any) -> Any:
+    """Return the public table, unless it is the private one."""
+    same = public is data or (isinstance(public, str | Path) and isinstance(data, str | Path) and Path(public) == Path(data))
+    if public is not None and same:
+        raise UserError("The public table is the private one: its rows would be in the release without any protection.")
+    return public
 
 
 def _run(
@@ -128,7 +144,9 @@ def _run(
     door = _opened(run, data, asked, place, resume=resume)
     del data  # nothing below can reach the rows but through the door
     with shown(progress, limit=asked.options.get("time_limit")) as tell:
-        outcome = asked.mechanism.run(door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine)
+        outcome = asked.mechanism.run(
+            door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine, public=asked.public
+        )
         del door  # with the table and its counts
         release = _made(run, outcome, asked, place, convert)
     if target is not None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.mechanism import Event, Mechanism, registry
+from understudy.mechanism.public import Public
 from understudy.model import fit
 from understudy.privacy import Budget, Door, Unit
 from understudy.source import Source, open_source, unopened
@@ -68,8 +69,14 @@ class Seen:
         return [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(other, name)]
 
 
-def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def informed() -> list[str]:
+    """Name every mechanism that can start from public data."""
+    return [name for name in registered() if registry.mechanism(name).takes_public]
+
+
+def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.MonkeyPatch, *, public: Any = None) -> Seen:
     """Run a mechanism behind a door on which ``tape`` is the noise; an error is part of what is seen."""
+    known = None if public is None else Public(open_source(public, schema()))
     fine = unopened(data, schema()).fine
     source = Watched(open_source(data, schema()))
     workload = Workload.all_kway(source.domain, 2)
@@ -79,7 +86,9 @@ def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.
         tape.install(patch)
         door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload), fine=fine)
         try:
-            outcome = how.run(door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR)
+            outcome = how.run(
+                door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR, public=known
+            )
         except AssertionError:
             raise
         except Exception as problem:
@@ -93,17 +102,19 @@ def _bytes(marginals: Sequence[NDArray[np.float64]]) -> bytes:
     return b"".join(m.tobytes() for m in marginals)
 
 
-def violations(name: str, pair: Any, monkeypatch: pytest.MonkeyPatch, make: Any = arrow, **options: Any) -> list[str]:
+def violations(
+    name: str, pair: Any, monkeypatch: pytest.MonkeyPatch, make: Any = arrow, *, public: Any = None, **options: Any
+) -> list[str]:
     """Record on one table, replay on the other, and list what a stranger could tell them apart by."""
     how = registry.mechanism(name, **options)
     first = Tape(seed=7)
-    recorded = play(make(pair.table), how, pair.unit, first, monkeypatch)
+    recorded = play(make(pair.table), how, pair.unit, first, monkeypatch, public=public)
     again = Tape(seed=7, frozen=first.draws)
-    replayed = play(make(pair.other), how, pair.unit, again, monkeypatch)
+    replayed = play(make(pair.other), how, pair.unit, again, monkeypatch, public=public)
     amounts = [rho for rho, _ in recorded.charges]
     total = [] if sum(amounts) <= RHO else ["more was spent than the budget"]
     linear = [at for at, (_, purpose) in enumerate(recorded.charges, start=1) if LINEAR.match(purpose)]
     return [*total, *recorded.differs(replayed), *differences(first.draws, again.draws, amounts, pair.unit, linear)]
 
 
-__all__ = ["Row", "Seen", "Watched", "paid", "play", "registered", "violations"]
+__all__ = ["Row", "Seen", "Watched", "informed", "paid", "play", "registered", "violations"]

@@ -18,14 +18,16 @@ from understudy.privacy import Unit
 from understudy.workload import Workload
 
 from .forms import FORMS
-from .mechanisms import registered, violations
+from .mechanisms import informed, registered, violations
 from .neighbours import PAIRS, QUICK, WRONG_TYPES, Pair, pairs
+from .people import arrow
 from .tape import Draw, Parted, cost, differences
 
 pytestmark = [pytest.mark.promise(n) for n in (10, 11, 12, 13, 17)]
 HERE = Path(__file__).parent
 LONG = [pytest.param(pair, marks=pytest.mark.audit) for pair in PAIRS if pair not in QUICK]
 EACH = pytest.mark.parametrize("pair", [*QUICK, *LONG], ids=lambda pair: pair.name)
+PUBLIC = [*max((pair.table for pair in QUICK), key=len)]
 OPTIONS: dict[str, dict[str, Any]] = {"as it is": {}, "laplace": {"noise": "laplace"}}
 
 
@@ -34,6 +36,13 @@ OPTIONS: dict[str, dict[str, Any]] = {"as it is": {}, "laplace": {"noise": "lapl
 @pytest.mark.parametrize("name", registered())
 def test_a_neighbour_cannot_be_told_apart(name: str, options: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     assert violations(name, pair, monkeypatch, **OPTIONS[options]) == []
+
+
+@EACH
+@pytest.mark.parametrize("name", informed())
+def test_a_neighbour_cannot_be_told_apart_beside_public_data(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public table holds rows of the private one, and so is near to it."""
+    assert violations(name, pair, monkeypatch, public=arrow(PUBLIC)) == []
 
 
 LOOSE = ("pandas_objects", "dict_of_lists", "dict_of_arrays", "csv_file", "csv_windows", "csv_gzip", "tsv_glob")

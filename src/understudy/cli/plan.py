@@ -41,7 +41,11 @@ def plan(schema_path: str, memory: str | None, json_: bool, **settings: Any) -> 
     if json_:
         print_json(found.describe())
     else:
-        click.echo("\n".join([*_arithmetic(found), *_columns(found), *_forecast(found, memory), *_rehearsal(found)]))
+        click.echo(
+            "\n".join(
+                [*_arithmetic(found), *_columns(found), *_forecast(found, memory), *_errors(found), *_rehearsal(found)]
+            )
+        )
 
 
 def _arithmetic(plan: Plan) -> list[str]:
@@ -65,6 +69,14 @@ def _forecast(plan: Plan, memory: str | None) -> list[str]:
         f"  time              about {show_time(plan.seconds)}; a third or three times that may come",
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
+    ]
+
+
+def _errors(plan: Plan) -> list[str]:
+    listed = ", ".join(f"{name} {error:.2g}" for name, error in plan.forecasts.items())
+    return [
+        "From how columns depend on each other in other tables:",
+        f"  workload error    {listed} (0 is perfect, 2 is nothing right); half or twice that may come",
     ]
 
 
@@ -94,7 +106,7 @@ def _columns(plan: Plan) -> list[str]:
 def _rehearsal(plan: Plan) -> list[str]:
     done = plan.rehearsal
     if done is None:
-        return ["No rehearsal was made, so the error is not estimated (--rehearsal makes one)."]
+        return ["No rehearsal was made (--rehearsal makes one)."]
     cut = "; cut short by the time limit, so a full run takes longer and does better" if done.ended == "time" else ""
     return [
         f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",

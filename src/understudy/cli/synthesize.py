@@ -13,7 +13,7 @@ from understudy.errors import Spent
 from understudy.mechanism import MECHANISMS
 from understudy.model import Device
 from understudy.release import Release
-from understudy.request import Output
+from understudy.request import AUTO, Output
 from understudy.synthesize import synthesize as run
 
 
@@ -49,11 +49,12 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 )
 @click.option(
     "--mechanism",
-    type=click.Choice([name for name, kind in MECHANISMS.items() if kind.modelled]),
+    type=click.Choice([*(name for name, kind in MECHANISMS.items() if kind.modelled), AUTO]),
     default="aim",
     show_default=True,
-    help="How marginals are chosen.",
+    help="How marginals are chosen; auto: by a forecast of errors.",
 )
+@click.option("--public", metavar="FILE", help="A public table with the same columns to start from; not protected.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Of the table.  [default: as DATA]")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of each bound.")
 @click.option("--no-report", is_flag=True, help="Leave report.html out.")

@@ -8,7 +8,15 @@ from __future__ import annotations
 from textwrap import fill
 
 from understudy.manifest.manifest import Manifest
-from understudy.manifest.promise import assumptions, confidence, parameters, rounded_up, sentences, unit_words
+from understudy.manifest.promise import (
+    assumptions,
+    confidence,
+    parameters,
+    public_words,
+    rounded_up,
+    sentences,
+    unit_words,
+)
 from understudy.schema import Schema
 
 WIDTH = 120
@@ -91,15 +99,17 @@ def _making(manifest: Manifest) -> dict[str, str]:
     privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
-        "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
-        f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
-        f"{_checked(manifest)}",
+        "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {rounds} private choice{'s' * (rounds != 1)} by the "
+        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model "
+        f"fitted to these{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
+        **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
         "Randomness": "the operating system's secure generator" if manifest.private else "a seeded generator: NOT PRIVATE",
-        "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers alone",
+        "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers"
+        f"{_besides(manifest)} alone",
         "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's {which} at {table.total:,.0f}",
         "Accuracy": f"{len(manifest.bounds):,} marginals have a bound on their error, each at "
         f"{confidence(manifest.confidence)}; they are in release.json",
@@ -107,6 +117,14 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "arithmetic",
         "Run": manifest.run,
     }
+
+
+def _chosen(manifest: Manifest) -> str:
+    return " (chosen by a forecast of errors, from public facts alone)" if manifest.mechanism.forecasts else ""
+
+
+def _besides(manifest: Manifest) -> str:
+    return "" if manifest.public is None else " and the public data"
 
 
 def _checked(manifest: Manifest) -> str:

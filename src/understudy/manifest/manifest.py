@@ -53,6 +53,9 @@ class MechanismEntry(Entry):
     options: dict[str, Any] = Field(description="Settings that differ from the mechanism's defaults.")
     ended: Literal["budget", "time"] = Field(description="What ran out first. Time depends on the machine that ran it.")
     most_rounds: Size = Field(description="No run with these settings can have more rounds than this.")
+    forecasts: dict[str, Finite] = Field(
+        default={}, description="Where it was chosen by forecast: the error forecast for each mechanism, before the run."
+    )
 
 
 class PrivacyEntry(Entry):
@@ -195,6 +198,14 @@ class InsideEntry(Entry):
     rho: Amount = Field(description="What it cost.")
 
 
+class PublicEntry(Entry):
+    """A public table that the run was given. The promise does not cover its rows."""
+
+    rows: Size = Field(description="Its rows.")
+    digest: str = Field(pattern="^[0-9a-f]{64}$", description="A hash of its counts.")
+    used: bool = Field(description="Whether the model starts from it; false where the private table was too far from it.")
+
+
 class LedgerReference(Entry):
     """The ledger that the run's budget was taken from. The ledger itself stays with its owner."""
 
@@ -229,6 +240,7 @@ class Manifest(Entry):
         default=[], description="Columns whose values are drawn by finer bins; inside the bins of others, evenly."
     )
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
+    public: PublicEntry | None = Field(default=None, description="Null where the run was given no public table.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 
     def workload_bounds(self) -> list[BoundEntry]:

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, log
 
-from understudy.manifest.manifest import Manifest, PrivacyEntry
+from understudy.manifest.manifest import Manifest, PrivacyEntry, PublicEntry
 from understudy.privacy import Unit, epsilon_of
 from understudy.privacy.amounts import parse_amount
 from understudy.privacy.cost import float_below
@@ -152,7 +152,22 @@ def assumptions(manifest: Manifest) -> list[str]:
         "How long the run took, how much memory it used, and whether it ended with an error were seen by nobody but the "
         f"table's owner. No times are in this release.{timed if manifest.mechanism.ended == 'time' else ''}",
         _neighbours(manifest.privacy),
+        *([] if manifest.public is None else [_public(manifest.public)]),
     ]
+
+
+def public_words(public: PublicEntry) -> str:
+    """Say in a line what public data a run was given, and what became of it."""
+    become = "the model starts from them" if public.used else "compared with the table under the budget, and left out"
+    return f"{_rows(public.rows)} of public data ({become}); the promise does not cover them"
+
+
+def _public(public: PublicEntry) -> str:
+    """Say what is not promised of public data."""
+    return (
+        f"The run was given {public_words(public)}: anything about these rows may show in this release. They were public "
+        "already, and were chosen without looking at the private rows."
+    )
 
 
 def _schema(manifest: Manifest) -> str:

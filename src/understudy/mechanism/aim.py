@@ -34,6 +34,7 @@ from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
+from understudy.mechanism.starting import prepare, started
 from understudy.model import CELL_BYTES, Model, tree_size
 from understudy.privacy import Candidate, Measurement, Selection, selection_epsilon_for
 from understudy.workload import Workload
@@ -71,6 +72,7 @@ class Aim(Mechanism):
     """The adaptive and iterative mechanism. Its ablations are configurations of it."""
 
     config: AimConfig = field(default_factory=AimConfig)
+    takes_public = True
 
     @property
     def name(self) -> str:
@@ -95,9 +97,11 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     pool = Pool(run.workload, config)
     require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
+    prepare(run)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with run.running():
         model, budget = initialise(run, config, budget)  # line 7: costs 1/(2σ₀²) for each one-way marginal
+        model = started(run, config, model)  # not in the paper: costs what was set aside, where there is a public table
         pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)

@@ -63,6 +63,7 @@ class Aim2(Mechanism):
     """The adaptive and iterative mechanism with an honest penalty and shrinkage."""
 
     config: Aim2Config = field(default_factory=Aim2Config)
+    takes_public = True
 
     @property
     def name(self) -> str:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from time import monotonic
+from typing import ClassVar
 
 from understudy.domain import Clique, Zeros
+from understudy.errors import InternalError
 from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome
+from understudy.mechanism.public import Public
 from understudy.mechanism.running import Run
 from understudy.model import EngineFor, on_cpu
 from understudy.privacy import Door
@@ -24,6 +27,8 @@ class Mechanism(ABC):
 
     config: NoiseConfig
     """Settings of its own; those of a model where it makes one."""
+    takes_public: ClassVar[bool] = False
+    """Whether it can start from a public table."""
 
     @property
     @abstractmethod
@@ -53,8 +58,14 @@ class Mechanism(ABC):
         estimator: Estimator | None = None,
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
+        public: Public | None = None,
     ) -> Outcome:
-        """Run on the table behind ``door``, spending all that is left of its budget."""
+        """Run on the table behind ``door``, spending all that is left of its budget.
+
+        A ``public`` table of the same schema helps a mechanism that ``takes_public``; others are not given one.
+        """
+        if public is not None and not self.takes_public:
+            raise InternalError(f"{self.name} has no use for public data.")
         kept = self.config.enforced(zeros)
         return self.execute(
             Run(
@@ -67,5 +78,6 @@ class Mechanism(ABC):
                 clock=clock,
                 engine=engine,
                 inside=self.config.for_inside,
+                public=public,
             )
         )

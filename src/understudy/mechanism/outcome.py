@@ -45,6 +45,16 @@ class Estimator(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PublicUse:
+    """A public table that the run was given."""
+
+    rows: int
+    digest: str
+    used: bool
+    """Whether the model starts from it: whether it was found to be nearer to the table than the noisy columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """One turn of the loop: what was chosen from what, how it was measured, and what that led to."""
@@ -113,6 +123,8 @@ class Outcome:
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
     inside: tuple[Measurement, ...] = field(default=(), repr=False)
     """Where inside their bins the values of columns lie, with noise: one for each column that has such."""
+    public: PublicUse | None = None
+    """The public table that the run was given, if any."""
 
     @property
     def spent(self) -> Fraction:

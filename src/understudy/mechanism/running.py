@@ -5,20 +5,19 @@ Sees no counts: it holds a door, and what came out of it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.errors import BudgetError, FormatError, WorkloadError
+from understudy.errors import BudgetError, WorkloadError
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates
 from understudy.mechanism.events import (
@@ -32,9 +31,11 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.outcome import Estimator, Outcome, Round
+from understudy.mechanism.notes import Notes
+from understudy.mechanism.outcome import Estimator, Outcome, PublicUse, Round
+from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
-from understudy.mechanism.snapshot import parameters_of, remembered
+from understudy.mechanism.snapshot import light, parameters_of, remembered
 from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
 from understudy.privacy import (
     Candidate,
@@ -76,13 +77,21 @@ LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
 
-class Run:
+class Run(Notes):
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     size = 0
     """Bytes of the junction tree of the last fit."""
     step_seconds = 0.0
     """How long a step of the last fit took."""
+    fit: Fit | None
+    """The last fit."""
+    prior: Prior | None = None
+    """The public model that fits start from, once it has been found to be near."""
+    _fit_before: dict[int, int]
+    """The place of the fit that each round began with."""
+    _last: dict[Clique, int]
+    """The last round that each marginal was a candidate of."""
     unit_seconds = 0.0
     """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
 
@@ -98,34 +107,32 @@ class Run:
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
         inside: Fraction = Fraction(0),
+        public: Public | None = None,
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
-        self.name, self.door, self.workload, self.zeros = name, door, workload, tuple(zeros)
+        self.name, self.door, self.workload, self.zeros, self.public = name, door, workload, tuple(zeros), public
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held, self._ahead = Fraction(0), 0.0
+        self._held, self._aside, self._ahead = Fraction(0), Fraction(0), 0.0
         self._inside = inside * self.rho if door.fine else Fraction(0)
         self.rho -= self._inside
         self.inside: list[Measurement] = []
-        self._looks, self._charges_before = 0, len(door.filter.charges)
+        self._looks, self._charges_before, self.fit = 0, len(door.filter.charges), None
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
         self.compared: list[Distances] = []
-        self.fit: Fit | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits, self._gone = list[str](), set[str]()
+        self._fit_before, self._last = {}, {}
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
         self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
-        self._last: dict[Clique, int] = {}
-        """The last round that each marginal was a candidate of."""
-        self._fit_before: dict[int, int] = {}  # by round
 
     @property
     def domain(self) -> Domain:
@@ -140,7 +147,7 @@ class Run:
     @property
     def remaining(self) -> Fraction:
         """What this run may still spend."""
-        return self.door.filter.remaining - self._held - self._inside
+        return self.door.filter.remaining - self._held - self._aside - self._inside
 
     @property
     def held(self) -> Fraction:
@@ -152,6 +159,17 @@ class Run:
         self._held = share * self.rho
         self.rho -= self._held
 
+    def set_aside(self, share: Fraction) -> None:
+        """Keep a share of the budget for a question that comes later; before anything is spent."""
+        self._aside = share * self.rho
+        self.rho -= self._aside
+
+    def take(self) -> Fraction:
+        """Return what was set aside, to be spent now."""
+        taken, self._aside = self._aside, Fraction(0)
+        self.rho += taken
+        return taken
+
     def share_with(self, budget: RoundBudget, times: int = 1) -> Fraction:
         """Return ρ_used / ρ once ``budget`` is spent so many times as well."""
         return (self.spent + times * budget.total) / self.rho
@@ -159,7 +177,7 @@ class Run:
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
         self.tell(done.ended(float(self.spent)))
-        self.rounds.append(replace(done, before=_light(done.before)))
+        self.rounds.append(replace(done, before=light(done.before)))
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
@@ -196,25 +214,11 @@ class Run:
             self._began = self._clock() - seconds
         return seconds
 
-    def note(self, name: str, make: Callable[[], float]) -> float:
-        """Return a public number that decides something; a run that is resumed decides by the same number."""
-        content = self._journal.note(name, lambda: json.dumps(make()).encode())
-        try:
-            return float(json.loads(content or b""))
-        except (ValueError, TypeError, RecursionError):
-            raise FormatError(f"{name}: what is on record is not a number. Restore the ledger from a copy.") from None
-
-    def note_array(self, name: str, size: int, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """The same for so many numbers at once."""
-        content = self._journal.note(name, lambda: make().astype("<f8").tobytes()) or b""
-        if len(content) != 8 * size:
-            raise FormatError(f"{name}: on record are not {size} numbers. Restore the ledger from a copy.")
-        return np.frombuffer(content, dtype="<f8").astype(np.float64)
-
     @property
     def model_cliques(self) -> list[Clique]:
-        """The cliques that the model must hold: those measured, and those with structural zeros."""
-        return list(dict.fromkeys([m.clique for m in self.measurements] + [z.clique for z in self.zeros]))
+        """The cliques that the model must hold: those measured, those with structural zeros, and the public model's."""
+        held = () if self.prior is None else self.prior.model.parameters
+        return list(dict.fromkeys([*(m.clique for m in self.measurements), *(z.clique for z in self.zeros), *held]))
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -240,7 +244,7 @@ class Run:
             self.inside.append(found)
             self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
         self._inside = Fraction(0)
-        self.rho = self.door.filter.remaining - self._held  # what rounding has left is the mechanism's
+        self.rho = self.door.filter.remaining - self._held - self._aside  # what rounding has left is the mechanism's
 
     def tell(self, event: Event) -> None:
         """Pass an event on to the listener."""
@@ -305,21 +309,34 @@ class Run:
         """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
         return self._fit(round_index, self._estimator, prepared)
 
+    def public_model(self, public: Public, max_size: int) -> Model:
+        """Return the model of the public table; a run that is resumed has it on record."""
+        make = partial(public.model, self.workload, self.zeros, max_size, self._engine)
+        return remembered(self._journal, "public model", self.domain, self.zeros, make, engine=self._engine).fit.model
+
+    def adopt(self, prior: Prior) -> Model:
+        """Let this fit and all later ones start from a public model."""
+        self.prior, self.fit = prior, None
+        return self.estimate(0)
+
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
         began = self._clock()
-        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
+        on: dict[str, Any] = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
             for m in self.measurements
         ]
+        informed: Prepared = list
+        if self.prior is not None:
+            informed, on["prior"] = self.prior.drawn, self.prior.model.parameters
         self._fits.append(f"fit {len(self._fits)}")
         found = remembered(
             self._journal,
             self._fits[-1],
             self.domain,
             self.zeros,
-            lambda: estimator(self.domain, prepared(observations), zeros=self.zeros, start=start, **on),
+            lambda: estimator(self.domain, prepared(informed(observations)), zeros=self.zeros, start=start, **on),
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
@@ -367,16 +384,10 @@ class Run:
             seconds=self.seconds,
             distances=distances,
             inside=tuple(self.inside),
+            public=None if self.public is None else PublicUse(self.public.rows, self.public.digest, self.prior is not None),
         )
 
 
 def units(marginals: float, cells: float) -> float:
     """Return how much work it is to look at so many marginals with so many cells in all."""
     return marginals + cells / UNIT_CELLS
-
-
-def _light(model: Model | None) -> Model | None:
-    """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
-    if type(model) is not Model:
-        return model
-    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)

@@ -62,6 +62,13 @@ def remembered(
     return _read(ended, numbers, domain, tuple(zeros), engine)
 
 
+def light(model: Model | None) -> Model | None:
+    """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
+    if type(model) is not Model:
+        return model
+    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
+
+
 def packed(model: Model) -> bytes:
     """Write a model's mass and parameters: a line of JSON, then float64, little-endian."""
     head = {"total": float(model.total), "cliques": [list(clique) for clique in model.parameters]}

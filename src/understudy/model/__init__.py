@@ -5,7 +5,7 @@ from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
 from understudy.model.model import Model
-from understudy.model.observation import MatrixQuery, Observation, Query
+from understudy.model.observation import MatrixQuery, Observation, Query, combine, estimate_total
 from understudy.model.problem import shrinkage as shrinkage_of
 from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
@@ -32,7 +32,9 @@ __all__ = [
     "Solver",
     "Zeros",
     "candidates_within",
+    "combine",
     "engine_on",
+    "estimate_total",
     "fit",
     "junction_tree",
     "load_model",

@@ -19,7 +19,7 @@ from understudy.errors import InternalError
 from understudy.model.engine import NUMPY, Engine
 from understudy.model.model import Model
 from understudy.model.network import Flat
-from understudy.model.observation import Observation
+from understudy.model.observation import Observation, Tables
 from understudy.model.problem import Problem
 from understudy.model.solvers import Dual, Solver
 from understudy.model.threads import one_thread
@@ -47,6 +47,7 @@ def fit(
     *,
     zeros: Sequence[Zeros] = (),
     start: Model | None = None,
+    prior: Tables | None = None,
     total: float | None = None,
     solver: Solver[Any] | None = None,
     max_iterations: int = MAX_ITERATIONS,
@@ -55,14 +56,16 @@ def fit(
 ) -> Fit:
     """Fit a model to ``observations``: minimise the sum of ``(answer - value)² / (2 sigma²)``.
 
-    ``start`` warms the fit: its potentials are kept wherever its cliques are observed again. ``total`` is estimated from
+    ``start`` warms the fit: its potentials are kept wherever its cliques are observed again. ``prior`` are log-potentials
+    that the model keeps: of all distributions that explain the observations, the one nearest to theirs is found, where it
+    is the one nearest to uniform without them. A ``start`` must have been fitted with the same. ``total`` is estimated from
     the observations unless given. A ``target_loss`` ends the fit as soon as it is reached.
     """
     began = time.perf_counter()
     solver = solver or Dual()
     with one_thread():
-        problem = Problem(domain, observations, zeros, total, engine)
-        state = solver.init(problem, problem.evaluate(engine.vector(_warm(problem, start))))
+        problem = Problem(domain, observations, zeros, total, engine, prior=prior)
+        state = solver.init(problem, problem.evaluate(engine.vector(_warm(problem, start, prior or {}))))
         iterations, reason = 0, solver.done(problem, state)
         while reason is None:
             state = solver.step(problem, state)
@@ -72,7 +75,7 @@ def fit(
                 reason = "target loss reached"
             elif iterations >= max_iterations:
                 reason = reason or "iteration limit"
-        model = _model(problem, engine.numpy(state.point.parameters), zeros)
+        model = _model(problem, engine.numpy(state.point.parameters), zeros, prior or {})
         model = model.calibrated_as(problem.layout.network, problem.calibrate(state.point.parameters))
         loss = problem.loss(state.point)
     if not np.isfinite(loss):
@@ -80,7 +83,7 @@ def fit(
     return Fit(model, iterations, loss, loss / problem.noise_level, reason, time.perf_counter() - began)
 
 
-def _warm(problem: Problem, start: Model | None) -> Flat:
+def _warm(problem: Problem, start: Model | None, prior: Tables) -> Flat:
     """Return parameters that add up to the potentials of ``start``, as far as its cliques lie inside observed ones."""
     known: Mapping[Clique, NDArray[np.float64]] = start.parameters if start else {}
     layout, domain = problem.layout, problem.layout.network.domain
@@ -90,14 +93,15 @@ def _warm(problem: Problem, start: Model | None) -> Flat:
         home = next(((h, piece) for h, piece in homes if set(clique) <= set(h)), None)
         if home:
             shape = [domain[a] if a in clique else 1 for a in home[0]]
-            home[1].reshape(domain.shape(home[0]))[...] += table.reshape(shape)
+            own = table - prior[clique] if clique in prior else table
+            home[1].reshape(domain.shape(home[0]))[...] += own.reshape(shape)
     return flat
 
 
-def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros]) -> Model:
+def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros], prior: Tables) -> Model:
     """Gather the parameters by clique; general queries act on their clique's cells through their adjoint."""
     domain, layout = problem.layout.network.domain, problem.layout
-    tables: dict[Clique, NDArray[np.float64]] = {}
+    tables: dict[Clique, NDArray[np.float64]] = dict(prior)
     for o, piece in zip(layout.observations, layout.split(parameters), strict=True):
         table = piece.reshape(domain.shape(o.clique)) if o.query is None else o.query.adjoint(piece)
         tables[o.clique] = tables[o.clique] + table if o.clique in tables else np.array(table)

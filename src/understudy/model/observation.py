@@ -5,7 +5,7 @@ Repeated answers about one marginal are combined by inverse variance first, whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import InternalError
 from understudy.model.network import Flat, Network
+
+Tables = Mapping[Clique, NDArray[np.float64]]
+"""Log-potentials by clique."""
 
 
 class Query(Protocol):
@@ -106,8 +109,12 @@ class Layout:
     it, and marginals summed.
     """
 
-    def __init__(self, network: Network, observations: Sequence[Observation]) -> None:
+    def __init__(self, network: Network, observations: Sequence[Observation], prior: Tables | None = None) -> None:
         self.network = network
+        self.base: Flat = network.floor.copy()
+        """The log-potentials where all parameters are 0: those of ``prior``, minus infinity in forbidden cells."""
+        for clique, table in (prior or {}).items():
+            network.add(self.base, clique, table)
         self.observations = tuple(observations)
         self.values: Flat = np.concatenate([np.ravel(o.values) for o in observations]).astype(np.float64)
         self.sigma: Flat = np.concatenate([np.full(o.values.size, o.sigma) for o in observations])

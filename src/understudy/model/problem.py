@@ -18,7 +18,7 @@ from understudy.domain import Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model.engine import Calibrated, Engine, Folding, Objective, Vector
 from understudy.model.network import Flat, Network
-from understudy.model.observation import Layout, Observation, combine, estimate_total
+from understudy.model.observation import Layout, Observation, Tables, combine, estimate_total
 from understudy.model.residuals import Index, Residuals
 
 
@@ -44,6 +44,8 @@ class Problem:
         zeros: Sequence[Zeros],
         total: float | None,
         engine: Engine,
+        *,
+        prior: Tables | None = None,
     ) -> None:
         self.observations = combine(observations)
         if not self.observations:
@@ -51,9 +53,9 @@ class Problem:
         self.engine = engine
         self.total = float(estimate_total(self.observations) if total is None else total)  # plain: engines may need it so
         self.residuals = Residuals(domain, [o for o in self.observations if o.query is None])
-        network = Network(domain, [o.clique for o in self.observations], zeros)
+        network = Network(domain, [*(o.clique for o in self.observations), *(prior or {})], zeros)
         largest = [self.residuals.observed[clique] for clique in self.residuals.cliques]
-        self.layout = Layout(network, [*largest, *(o for o in self.observations if o.query is not None)])
+        self.layout = Layout(network, [*largest, *(o for o in self.observations if o.query is not None)], prior)
 
     def evaluate(self, parameters: Vector) -> Point:
         """Run inference at ``parameters``, and keep what a solver needs of it."""

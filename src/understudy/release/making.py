@@ -24,6 +24,7 @@ from understudy.manifest.manifest import (
     MechanismEntry,
     ModelEntry,
     PrivacyEntry,
+    PublicEntry,
     QueryEntry,
     RoundEntry,
     RuleEntry,
@@ -62,6 +63,7 @@ class Settings:
     confidence: float = 0.95
     ledger: LedgerReference | None = None
     most_rows: int | None = None
+    forecasts: Mapping[str, float] = field(default_factory=dict)
 
 
 def make_release(
@@ -95,6 +97,7 @@ def make_release(
         check=_check(outcome),
         inside=[_inside(m, schema) for m in outcome.inside],
         ledger=settings.ledger,
+        public=_public(outcome),
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
@@ -126,6 +129,7 @@ def _mechanism(outcome: Outcome, settings: Settings) -> MechanismEntry:
         options=dict(settings.options),
         ended=outcome.ended,
         most_rounds=outcome.most_rounds,
+        forecasts=dict(settings.forecasts),
     )
 
 
@@ -198,6 +202,11 @@ def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.rando
         )
         for clique, b in for_table.items()
     ]
+
+
+def _public(outcome: Outcome) -> PublicEntry | None:
+    found = outcome.public
+    return None if found is None else PublicEntry(rows=found.rows, digest=found.digest, used=found.used)
 
 
 def _check(outcome: Outcome) -> CheckEntry | None:

@@ -8,7 +8,43 @@ OUTSIDE = "tests/contracts/test_reads.py::test_counts_are_read_inside_a_question
 
 READS = "tests/contracts/test_reads.py::test_counts_are_read_inside_a_question_alone"
 
+PUBLIC = "tests/test_public.py::test"
+
 MUTANTS = [
+    one(
+        "nearness-without-noise",
+        10,
+        "Whether a public table is near is decided by the table's exact counts",
+        (
+            "mechanism/starting.py",
+            "found = run.compare(both, rho).values.astype(np.float64).reshape(2, len(cliques))",
+            "exact, _ = run.door._read(cliques), run.compare(both, rho)\n"
+            "    found = np.array([[abs(x - e()).sum() for x, e in zip(exact, es, strict=True)] for es in (theirs, ours)])",
+        ),
+        f"{READS}[aim beside public data]",
+        f"{READS}[aim2 beside public data]",
+    ),
+    one(
+        "resumed-with-other-public-data",
+        33,
+        "A run goes on with another public table than it began with",
+        ("request.py", '{"public": self.public.digest}', "{}"),
+        f"{PUBLIC}_a_run_is_resumed_with_the_public_table_that_it_began_with",
+    ),
+    one(
+        "private-table-as-public",
+        15,
+        "The private table is taken for a public one",
+        ("synthesize.py", "if public is not None and same:", "if False:"),
+        f"{PUBLIC}_the_private_table_is_no_public_one",
+    ),
+    one(
+        "public-data-unsaid",
+        17,
+        "A release does not say that the promise leaves public data out",
+        ("manifest/promise.py", "[] if manifest.public is None else [_public(manifest.public)]", "[]"),
+        f"{PUBLIC}_it_is_said_wherever_the_promise_is",
+    ),
     one(
         "rare-by-true-counts",
         10,

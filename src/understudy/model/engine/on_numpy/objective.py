@@ -33,9 +33,9 @@ class NumpyObjective:
 
     def _potentials(self, parameters: Vector) -> Flat:
         if self._layout.direct:
-            return cast(Flat, parameters) + self._layout.network.floor
+            return cast(Flat, parameters) + self._layout.base
         by_cell = np.append(self._layout.adjoint(cast(Flat, parameters)), 0.0)
-        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.network.floor
+        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.base
 
     def _answers(self, marginals: Flat) -> Flat:
         """Sum the network's marginals to the observed ones, and ask the queries."""

@@ -29,7 +29,8 @@ class Objective:
         self._program = program = Program(layout.network, device)
         self._folding = TorchFolding(layout.index[:, program.order], layout.cells, device)
         self._by_cell = torch.zeros(layout.cells, dtype=torch.float64, device=device)
-        self._base, self._offset = program.floor.clone(), 0.0
+        self._prior = torch.from_numpy(layout.base[program.order]).to(device)
+        self._base, self._offset = self._prior.clone(), 0.0
         self._centred, self._failed = False, 0
         self._recordings: dict[Linear, Recording[tuple[Table, Table]]] = {}
 
@@ -64,8 +65,8 @@ class Objective:
 
     def _centre(self) -> None:
         """Centre each table anew; between steps potentials move little, so that this is seldom needed."""
-        offsets = centres(self._program, self._potentials() + self._program.floor)
-        torch.sub(self._program.floor, offsets[self._program.table_of_cell], out=self._base)
+        offsets = centres(self._program, self._potentials() + self._prior)
+        torch.sub(self._prior, offsets[self._program.table_of_cell], out=self._base)
         self._offset, self._centred = float(offsets.sum()), True
 
     def _run(self, ring: Linear) -> tuple[Table, list[float]]:

@@ -86,7 +86,7 @@ class SparingObjective:
 
     def _potentials(self, parameters: Flat) -> Flat:
         by_cell = np.append(self._layout.adjoint(parameters), 0.0)
-        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.network.floor
+        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.base
 
 
 class SparingCalibrated:

@@ -1,0 +1,177 @@
+"""Which mechanism to use, by a forecast of the error of each: ``mechanism="auto"``. Public: no table is opened.
+
+A forecast knows the schema, the workload, the budget and about how many rows there are, and nothing of how columns depend
+on each other. Where it needs that, it takes what tables have on average (``DEPENDENT``). So it is rough; what it should tell
+is which mechanism comes out first. A few marginals, and little noise: measure all of them (``hdmm+pgm``). So much noise that
+columns drown in it: columns alone (``independent``). Everything else: choose round by round (``aim2``).
+
+Errors are the paper's: the mean over the workload of the L1 distance of a marginal, as a share of the rows (2 at most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+
+from understudy.domain import Clique
+from understudy.mechanism.hdmm import moved, variances
+from understudy.mechanism.penalty import fitted_errors
+from understudy.mechanism.schedule import allocate
+from understudy.model import tree_size
+from understudy.privacy import Unit, sigma_for
+from understudy.workload import Workload
+
+GUESSED_ROWS = 10_000
+"""Rows that a table is taken to have where nobody says."""
+DEPENDENT = 0.25
+"""How far a pair is from independence, on average over tables; a larger marginal so much more for each attribute."""
+LEFT = 0.12
+"""What is left of it, once all marginals of one attribute more are known."""
+CHOOSING = 0.8
+"""The share of the budget that AIM's measurements get, after choices, the check, and rounds that learn nothing."""
+COLUMNS = 1.08
+"""How much noisier AIM's columns are than those of a run that measures nothing else."""
+CHOSEN = 1.5
+"""AIM measures about so many marginals for each attribute, or all that there are of a small workload."""
+FALLING = 1.5
+"""The i-th largest count of a marginal is taken to be in proportion to i to the power of minus this."""
+MOST_CELLS = 1 << 20
+"""Larger marginals are taken to have so many cells: they drown in any case."""
+MOST_MARGINALS = 500
+"""Of more marginals of a workload, a forecast looks at so many."""
+MOST_MODELLED = 2_000
+"""A workload of more marginals is taken not to fit into one model."""
+WIDE = 40
+"""Of tables with more columns, choosing by errors after the fit takes too long: ``aim`` instead of ``aim2``."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known before a run."""
+
+    workload: Workload
+    rho: Fraction
+    unit: Unit
+    max_size: int
+    rows: int = GUESSED_ROWS
+
+    @cached_property
+    def cliques(self) -> Sequence[Clique]:
+        """The marginals of the workload, or some of them where they are very many."""
+        every = self.workload.cliques
+        return [every[i] for i in range(0, len(every), -(-len(every) // MOST_MARGINALS))]
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """The weight of each of these."""
+        return [self.workload.importance[r] for r in self.cliques]
+
+    def noise(self, cells: int, sigma: float) -> float:
+        """Return the error that noise leaves on a marginal of so many cells after a fit, as a share of the rows."""
+        return _fitted(min(cells, MOST_CELLS), sigma / self.rows)
+
+    def error(self, of: Callable[[Clique], float]) -> float:
+        """Return the weighted mean over the workload."""
+        return float(np.average([of(r) for r in self.cliques], weights=self.weights))
+
+
+def forecasts(case: Case, among: Iterable[str] | None = None) -> dict[str, float]:
+    """Return the error that each mechanism is expected to have, the least first; one that would refuse is left out."""
+    names = FORECASTS if among is None else [name for name in FORECASTS if name in set(among)]
+    found = {name: FORECASTS[name](case) for name in names}
+    known = {name: error for name, error in found.items() if error is not None}
+    return dict(sorted(known.items(), key=lambda one: one[1]))
+
+
+def independent(case: Case) -> float:
+    """Forecast for columns alone: their noise, and all that they do not say of each other."""
+    return case.error(lambda r: _quadrature(_columns(case, r), dependence(len(r), 1)))
+
+
+def hdmm(case: Case) -> float | None:
+    """Forecast for all residuals of the workload: their noise in each marginal. None where no model holds them."""
+    domain, cliques = case.workload.domain, case.workload.cliques
+    if len(cliques) > MOST_MODELLED or tree_size(domain, list(cliques)) > case.max_size:
+        return None
+    wanted = {b: v for b, v in variances(case.workload).items() if v > 0}
+    steps = {b: moved(domain, b, case.unit) for b in wanted}
+    parts = allocate(case.rho, [sqrt(v) * steps[b] for b, v in wanted.items()])
+    squares = {b: steps[b] ** 2 / (2 * float(part)) for b, part in zip(wanted, parts, strict=True)}
+
+    def of(r: Clique) -> float:
+        own = variances(Workload.of(domain, [r]))
+        cells = domain.cells(r)
+        return case.noise(cells, sqrt(sum(v * squares[b] for b, v in own.items()) / cells))
+
+    return case.error(of)
+
+
+def aim2(case: Case) -> float | None:
+    """Forecast for AIM2: each marginal by its columns, or by parts of it of any size that the budget can measure."""
+    return None if len(case.workload.domain) > WIDE else _adaptive(case)
+
+
+def aim(case: Case) -> float:
+    """Forecast for AIM, which is behind AIM2 wherever that can be run (docs/aim2.md)."""
+    return 1.1 * _adaptive(case)
+
+
+FORECASTS: Mapping[str, Callable[[Case], float | None]] = {
+    "aim2": aim2,
+    "aim": aim,
+    "hdmm+pgm": hdmm,
+    "independent": independent,
+}
+"""The mechanisms that are chosen from."""
+
+
+def _adaptive(case: Case) -> float:
+    domain, attributes = case.workload.domain, len(case.workload.attributes)
+
+    def scale(size: int) -> float:
+        many = min(len(case.workload.closure_of(size)), CHOSEN * attributes)
+        return sigma_for(case.rho * Fraction(CHOOSING) / max(1, round(many)), case.unit)
+
+    scales = {size: scale(size) for size in range(2, max(map(len, case.cliques)) + 1)}
+
+    def of(r: Clique) -> float:
+        found = [_quadrature(COLUMNS * _columns(case, r), dependence(len(r), 1))]
+        for size in range(2, len(r) + 1):
+            parts = sorted(domain.cells(s) for s in combinations(r, size))[: len(r) - size + 1]
+            found.append(_quadrature(*(case.noise(n, scales[size]) for n in parts), dependence(len(r), size)))
+        return min(found)
+
+    return case.error(of)
+
+
+def _columns(case: Case, clique: Clique) -> float:
+    """Return the error in the marginal on ``clique`` that comes from columns measured alike with the whole budget."""
+    domain = case.workload.domain
+    sigma = sigma_for(case.rho / len(domain), case.unit)
+    return _quadrature(*(case.noise(domain[a], sigma) for a in clique))
+
+
+def dependence(size: int, known: int) -> float:
+    """Return how far a marginal of ``size`` attributes is, on average, from what those of ``known`` attributes say."""
+    return 0.0 if known >= size else DEPENDENT * (size - 1) * LEFT ** (known - 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _fitted(cells: int, sigma: float) -> float:
+    """Return the error of a fit to a noisy marginal whose counts fall with their rank; all as shares of the rows."""
+    falling = np.arange(1.0, cells + 1) ** -FALLING
+    return float(fitted_errors([falling / falling.sum()], sigma, "gaussian")[0])
+
+
+def _quadrature(*errors: float) -> float:
+    """Add errors that have nothing to do with each other; no distance exceeds 2."""
+    return min(2.0, sqrt(sum(e**2 for e in errors)))
+
+
+__all__ = ["FORECASTS", "GUESSED_ROWS", "Case", "forecasts"]
