@@ -38,7 +38,7 @@ class Time:
 
     def fit(self, *arguments: Any, **options: Any) -> Any:
         self.now += FIT
-        return replace(fit(*arguments, **{**options, "max_iterations": 10}), iterations=STEPS)
+        return replace(fit(*arguments, **{**options, "max_iterations": 10}), iterations=STEPS, seconds=FIT)
 
 
 class Slow:

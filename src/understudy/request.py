@@ -20,7 +20,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
-from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.mechanism.memory import capacity_within, machine_memory, peak_memory
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
@@ -33,6 +33,8 @@ from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
 Queries = str | Workload | Iterable[Query]
+AUTO = "auto"
+"""A size of the model that time and memory decide."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Request:
         declared, taken = schema_of(schema), options_of({}) if options is None else options
         queries, name = workload_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
-        if room is not None:
-            taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
+        _require_growing(mechanism, taken)
+        taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
         return cls(declared, budget, queries, name, unit_of(unit, declared), how, taken, wanted, room, sure, _seed(seed))
 
@@ -186,15 +188,31 @@ def options_of(
 ) -> dict[str, Any]:
     """Return the options of a mechanism, with those that have names of their own in ``synthesize``."""
     limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
-    return {**options, "max_size": parse_size(max_size), **limit}
+    size = {"capacity": AUTO} if max_size == AUTO else {"max_size": parse_size(max_size)}
+    return {**options, **size, **limit}
+
+
+def _require_growing(mechanism: str, options: Mapping[str, Any]) -> None:
+    """Refuse a model as large as time allows where the mechanism does not let it grow round by round."""
+    if options.get("capacity") == AUTO and "capacity" not in kind_of(mechanism).takes:
+        growing = ", ".join(name for name, kind in MECHANISMS.items() if "capacity" in kind.takes)
+        raise UserError(
+            f'--max-size auto is for mechanisms whose model grows round by round ({growing}), not for "{mechanism}": '
+            "give a size, such as 80MB. Nothing was spent."
+        )
 
 
 def _within(
-    memory: int, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
+    memory: int | None, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
 ) -> Mapping[str, Any]:
-    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are."""
-    most = capacity_within(memory, workload, how.expects(workload), rows)
-    return {**options, "max_size": most} if 0 < most < how.max_size else options
+    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are.
+
+    One that grows as far as time allows gets all of that; where no memory is given, a part of the machine's.
+    """
+    grows = options.get("capacity") == AUTO and "max_size" not in options
+    room = machine_memory() if grows and memory is None else memory
+    most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows)
+    return {**options, "max_size": most} if most and (grows or most < how.max_size) else options
 
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:

@@ -26,6 +26,7 @@ from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
+from understudy.mechanism.capacity import Capacity
 from understudy.mechanism.config import AimConfig, CheckedConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.judge import Judge, Paper
@@ -97,11 +98,13 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     with run.running():
         model, budget = initialise(run, config, budget)  # line 7: costs 1/(2σ₀²) for each one-way marginal
         pace = Pace(run, config.time_limit)
+        capacity = Capacity(run, config, pace)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
         while True:  # line 10: while ρ_used < ρ
-            limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
-            if pace.is_last() and not budget.final:
+            last = pace.is_last()
+            limit = run.share_with(budget) * capacity.now(budget)  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            if last and not budget.final:
                 budget, ended = last_budget(run.remaining, config.share), "time"
             done, model = run_round(run, pool, budget, int(limit), model, judge=judge)  # lines 12–15: costs ε²/8 + 1/(2σ²)
             run.record(done)
@@ -144,6 +147,7 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
         annealed=config.adaptive and change <= threshold,
         final=budget.final,
         size=run.size,
+        limit=limit,
         seconds=run.seconds - began,
         before=model,
     ), after

@@ -39,6 +39,9 @@ ADDRESSES = 256 * MEGABYTE
 FREE_SHARE = 0.9
 """Of what the system has free: others use it too."""
 
+MACHINE_SHARE = 0.5
+"""Of all that the machine has, for a run whose model grows as far as it may and to which no limit was given."""
+
 CONTROL = Path("/sys/fs/cgroup")
 
 
@@ -76,6 +79,20 @@ def require_memory(needed: int, memory: int | None = None) -> None:
             "Free some; or set a limit (--memory), and the model grows no larger than fits; or ask for a smaller workload "
             "(all-2way, all-1way), a smaller model (--max-size), or fewer bins. Nothing was spent."
         )
+
+
+def machine_memory() -> int | None:
+    """Return the share of this machine's memory that a run may plan with; None where it cannot be told.
+
+    Never of what is free: that depends on the private table, which may be in memory, and the size of the model is released.
+    """
+    found = [
+        1024 * int(line.split()[1]) for line in _text(Path("/proc/meminfo")).splitlines() if line.startswith("MemTotal:")
+    ]
+    found += [int(text) for group, most_in, _ in _groups() if (text := _text(group / most_in).strip()).isdigit()]
+    if (most := most_addresses()) is not None:
+        found.append(most - ADDRESSES)
+    return int(MACHINE_SHARE * max(min(found), 0)) if found else None
 
 
 def memory_left(memory: int | None = None) -> int | None:

@@ -62,6 +62,8 @@ class Round:
     final: bool
     size: int
     """JT-SIZE of the model after the round, in bytes."""
+    limit: int
+    """What it was allowed to grow to; one that was larger already stays."""
     seconds: float
     before: Model | None = field(repr=False)
     """p_{t-1}, that the candidates were scored by. Kept while this is some candidate's last round, or a late one."""

@@ -1,7 +1,8 @@
 """Whether time allows another round: a time limit is for the whole run, up to the saved release.
 
 Public: the clock stands still while the table is read, so that how long counting takes decides nothing. What comes after the
-rounds is forecast from how long the same kinds of work took so far; the constants were measured, and say on what.
+rounds is forecast from how long the same kinds of work took so far, as is on record of them, so that a run that is resumed
+forecasts the same; the constants were measured, and say on what.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from itertools import pairwise
 from understudy.mechanism.outcome import MOST_REFINED
 from understudy.mechanism.running import Run, units
 
-STEPS = 1000
-"""Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
+STEPS = 300
+"""Of the fits still to come, that of the last round and the closer one after it: 150 to 260 on five tables where models are
+large, and up to 1,200 where they are so small that it does not matter."""
 CHECKED, REFINED, BOUNDED = 20_000, MOST_REFINED, 10 << 11
 """Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (some ten times)."""
 MOST_CELLS = 1 << 24
@@ -37,24 +39,37 @@ class Pace:
 
     def __init__(self, run: Run, limit: float | None) -> None:
         self._run, self._limit = run, limit
-        self._looks, self._room = [0.0], 0.0
+        self._looks, self._rows = [0.0], 0.0
 
     def is_last(self) -> bool:
         """Ask once a round, before it begins."""
         if self._limit is None:
             return False
+        self._rows = max(self._run.note(f"rows at look {len(self._looks)}", self._run.estimated_rows), 0.0)
         self._looks.append(self._run.look())
-        longest = max(b - a for a, b in pairwise(self._looks[-3:]))
-        # A run that is resumed had its first fits given, and took no time for them: the forecast never falls.
-        self._room = max(self._room, self._run.note(f"room at look {len(self._looks) - 1}", self._forecast))
-        return self._looks[-1] + 2 * 1.5 * longest + self._room > self._limit
+        return self.elapsed + 2 * 1.5 * self.round_seconds + self.growing + self.steady > self._limit
 
-    def _forecast(self) -> float:
-        """Return about how many seconds the run takes after its last round."""
-        run = self._run
-        rows = 0.0 if run.fit is None else max(run.fit.model.total, 0.0)
+    @property
+    def elapsed(self) -> float:
+        """When it was asked last, in seconds since the run began."""
+        return self._looks[-1]
+
+    @property
+    def round_seconds(self) -> float:
+        """The longer of the last two rounds."""
+        return max(b - a for a, b in pairwise(self._looks[-3:]))
+
+    @property
+    def growing(self) -> float:
+        """About how many seconds the run takes after its last round, for work that grows with the model."""
+        return STEPS * self._run.step_seconds + MARGIN * self._run.unit_seconds * _looked_at(self._run)
+
+    @property
+    def steady(self) -> float:
+        """The same for work that does not."""
+        run, rows = self._run, self._rows
         drawing = VALUE_SECONDS * rows * len(run.domain) + min(REFINING_SECONDS, CELL_SECONDS * rows * _looked_up(run))
-        return STEPS * run.step_seconds + MARGIN * run.unit_seconds * _looked_at(run) + drawing + REST
+        return drawing + REST
 
 
 def _looked_at(run: Run) -> float:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from statistics import median
 from time import monotonic
 from typing import Literal, TypeVar
 
@@ -82,8 +83,6 @@ class Run:
 
     size = 0
     """Bytes of the junction tree of the last fit."""
-    step_seconds = 0.0
-    """How long a step of the last fit took."""
     unit_seconds = 0.0
     """How long a marginal takes to be worked out and compared, and as many of its cells again, by the last choice."""
 
@@ -117,8 +116,7 @@ class Run:
         self.compared: list[Distances] = []
         self.fit: Fit | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
-        self._fits: list[str] = []
-        self._gone: set[str] = set()
+        self._fits, self._steps, self._gone = list[str](), list[float](), set[str]()
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
@@ -172,6 +170,15 @@ class Run:
         names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
         self._journal.discard(sorted(names - self._gone))
         self._gone |= names
+
+    def estimated_rows(self) -> float:
+        """How many rows the table has by the last model; 0 where there is none yet."""
+        return 0.0 if self.fit is None else self.fit.model.total
+
+    @property
+    def step_seconds(self) -> float:
+        """How long a step of a fit takes: the middle one of the last three fits, as is on record of them."""
+        return median(self._steps[-3:]) if self._steps else 0.0
 
     @property
     def seconds(self) -> float:
@@ -258,7 +265,8 @@ class Run:
         found = self.door.ask(Choice(candidates, epsilon))
         self.selections.append(found)
         seconds, self._ahead = self._clock() - began + before, 0.0
-        self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
+        work = units(len(candidates), self._cells(c.clique for c in candidates))
+        self.unit_seconds = self.note(f"pace of choice {len(self.selections)}", lambda: seconds / work)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
         return found
 
@@ -313,7 +321,7 @@ class Run:
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
         seconds = self._clock() - began
-        self.step_seconds = seconds / max(fit.iterations, 1)
+        self._steps.append(fit.seconds / max(fit.iterations, 1))
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 

@@ -174,6 +174,7 @@ def _round(r: Round) -> RoundEntry:
         annealed=bool(r.annealed),
         final=r.final,
         size=r.size,
+        limit=r.limit,
     )
 
 
