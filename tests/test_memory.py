@@ -103,7 +103,7 @@ def test_the_estimate_grows_with_what_is_asked_for() -> None:
     sizes = [peak_memory(*one, 2**20) for one in asked]
     assert sizes == sorted(set(sizes))
     more = len(loads[2].closure) - len(loads[0].closure)
-    assert sizes[2] - sizes[0] == (8 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells) + memory.EACH * more
+    assert sizes[2] - sizes[0] == (16 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells) + memory.EACH * more
     assert peak_memory(*asked[0], 2**20) > peak_memory(*asked[0], 2**10)
     assert peak_memory(*asked[0], 2**20, rows=10**6) > sizes[0]
 

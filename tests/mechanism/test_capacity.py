@@ -14,7 +14,6 @@ from release_tables import schema, table
 from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.mechanism import Outcome, capacity, mechanism, memory
-from understudy.mechanism.capacity import rounds_to_come
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
@@ -89,11 +88,6 @@ def test_a_model_does_not_grow_much_in_one_round() -> None:
     made = run(capacity="auto", time_limit=1e9, max_size=10**9)
     for one, other in pairwise(made.rounds):
         assert other.limit <= capacity.GROWTH * max(one.size, 500) + 1
-
-
-@pytest.mark.parametrize(("affordable", "rounds"), [(3.0, 3.0), (10.0, 10.0), (14.0, 11.0), (50.0, 20.0), (54.0, 20.25)])
-def test_rounds_become_dearer(affordable: float, rounds: float) -> None:
-    assert rounds_to_come(affordable) == pytest.approx(rounds)
 
 
 def test_time_must_be_limited_and_the_mechanism_must_grow_its_model() -> None:

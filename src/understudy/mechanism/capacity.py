@@ -7,6 +7,7 @@ took, which work on noisy answers alone. What is decided by it is put on record:
 from __future__ import annotations
 
 from understudy.mechanism.config import MEGABYTE, RoundsConfig
+from understudy.mechanism.forecast import rounds_to_come
 from understudy.mechanism.pace import Pace
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget
@@ -17,10 +18,8 @@ SMALL = 8 * MEGABYTE
 """A smaller model takes as long as this one: each step and each marginal has a price of its own."""
 GROWTH = 3
 """Times that a model may grow in a round, so that the next is planned by what it costs."""
-BETWEEN = 10
-"""Rounds from one annealing to the next, about: 8 to 17 on five tables."""
-ANNEALED = 4
-"""Times that a round costs more after it."""
+FEWEST_BETWEEN = 10
+"""Rounds from one annealing to the next, until the run shows that there are more."""
 
 
 class Capacity:
@@ -43,14 +42,12 @@ class Capacity:
         """
         assert self._config.time_limit is not None
         run, spent, size = self._run, float(self._run.share_with(budget)), max(self._run.size, SMALL)
-        rounds = rounds_to_come(float(run.remaining / budget.total))
+        rounds = rounds_to_come(float(run.remaining / budget.total), self._between())
         cost = rounds * self._pace.round_seconds * (1 + spent) / 2 + self._pace.growing
         left = AIMED * self._config.time_limit - self._pace.elapsed - self._pace.steady
         return min(max(left, 0.0) / max(cost, 1e-9), GROWTH / spent) * size
 
-
-def rounds_to_come(affordable: float) -> float:
-    """Return about how many rounds are made with a budget for ``affordable`` rounds like the next: they become dearer."""
-    if affordable <= BETWEEN:
-        return affordable
-    return BETWEEN + rounds_to_come((affordable - BETWEEN) / ANNEALED)
+    def _between(self) -> float:
+        """Return about how many rounds there are from one annealing to the next, by those so far."""
+        made = self._run.rounds
+        return max(FEWEST_BETWEEN, len(made) / max(1, sum(r.annealed for r in made)))

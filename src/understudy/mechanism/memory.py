@@ -14,6 +14,7 @@ from understudy.addresses import most_addresses
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
+from understudy.mechanism.outcome import ASKED_AGAIN
 from understudy.privacy.door import HELD_BYTES
 from understudy.quantities import show_size
 from understudy.workload import Workload
@@ -52,6 +53,7 @@ def peak_memory(workload: Workload, counted: Sequence[Clique], model: int, rows:
     """
     cells = counted.cells if isinstance(counted, Combinations) else sum(map(workload.domain.cells, counted))
     held = max(8 * cells, min(8 * workload.cells, HELD_BYTES)) + CELL_BYTES * min(workload.cells, COMPARED)
+    held += 8 * min(workload.cells, ASKED_AGAIN)
     listed = EACH * min(len(workload.closure), MOST_EACH)
     largest = min(model, 8 * workload.domain.cells())
     return FIXED + held + listed + MODELS * largest + VALUE_BYTES * (rows or 0) * len(workload.domain)

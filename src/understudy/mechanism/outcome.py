@@ -24,6 +24,9 @@ from understudy.workload import Workload
 MOST_ROWS = 10_000_000
 """Rows of a synthetic table unless more are asked for: where noise is large, the noisy total can be any number."""
 
+ASKED_AGAIN = 1 << 22
+"""Cells of the finished model's marginals that are kept: the check, the table and the bounds ask for the same ones."""
+
 
 MOST_REFINED = 1 << 13
 """Marginals that a synthetic table is refined towards."""

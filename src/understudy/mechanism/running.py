@@ -34,7 +34,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.outcome import Estimator, Outcome, Round
+from understudy.mechanism.outcome import ASKED_AGAIN, Estimator, Outcome, Round
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
@@ -340,6 +340,8 @@ class Run:
         if self.fit is not None:
             total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
             self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
+        if self.fit is not None and type(self.fit.model) is Model:
+            self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         looked = sum((m.rho for m in self.inside), Fraction(0))

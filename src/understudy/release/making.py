@@ -97,6 +97,7 @@ def make_release(
         ledger=settings.ledger,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
+    model.forget_answers()
     table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
     return Release(manifest, schema, model, outcome.measurements, table, outcome.inside, convert)
 
