@@ -104,7 +104,7 @@ def standing_out(workload: Workload, rows: int, noise: float) -> float:
 
 
 def rounds_to_come(affordable: float, between: float) -> float:
-    """Return how many rounds there are where ``affordable`` like the next could be paid; after ``between`` they are dearer."""
+    """Return how many rounds come where ``affordable`` like the next could be paid; after ``between`` they are dearer."""
     if affordable <= between:
         return affordable
     return between + rounds_to_come((affordable - between) / DEARER, between)

@@ -25,8 +25,8 @@ class Kept:
         new = dict(zip(missing, ask(missing), strict=True)) if missing else {}
         for clique, table in new.items():
             if table.size <= self.room:
-                table.setflags(write=False)
-                self._tables[clique] = table
+                new[clique] = self._tables[clique] = table.copy()  # a part of something larger would keep all of that
+                new[clique].setflags(write=False)
                 self.room -= table.size
         return [new[c] if c in new else self._tables[c] for c in cliques]
 
