@@ -19,6 +19,7 @@ from understudy.release import Release, load
 from understudy.release.marks import marked_path
 from understudy.release.parts import draw
 from understudy.release.tables import write_csv, write_tables
+from understudy.source import spark_session
 
 
 @click.command(
@@ -52,20 +53,32 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes that draw rows for a folder."
 )
+@click.option("--engine", type=click.Choice(["spark"]), help="What draws the files of a folder, instead of processes here.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json
 def sample(
-    *, folder: Path, rows: int, given: tuple[str, ...], output: str | None, workers: int, seed: int | None, json_: bool
+    *,
+    folder: Path,
+    rows: int,
+    given: tuple[str, ...],
+    output: str | None,
+    workers: int,
+    engine: str | None,
+    seed: int | None,
+    json_: bool,
 ) -> None:
     """Draw ROWS new rows from the model of the release in DIR. Costs no privacy."""
     release = load(folder)
     if not release.private:
         warn(release.notice)
     if output is not None and is_folder(output):
+        session = None if engine is None else spark_session()
         with _progress(rows) as told:
-            release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, progress=told)
+            release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, session=session, progress=told)
         click.echo(f"{_counted(rows)} in {output}.", err=True)
         return
+    if engine is not None:
+        raise click.UsageError("--engine spark draws the files of a folder: name one with --out folder/.")
     tables = draw(release, rows, given_values(given), seed)
     if output is not None:
         written = write(tables, Path(output), release)

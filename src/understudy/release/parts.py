@@ -121,7 +121,7 @@ class Parts:
 
     def clear(self) -> None:
         """Remove what this run began and did not finish."""
-        for path in self.folder.glob(f".*.{self.mine}"):
+        for path in self.folder.glob(f".*.{self.mine}*"):
             path.unlink(missing_ok=True)
 
     def _whole(self, part: int) -> bool:
