@@ -20,7 +20,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
-from understudy.mechanism.memory import capacity_within, machine_memory, peak_memory
+from understudy.mechanism.memory import capacity_within, growing_memory, peak_memory
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
 from understudy.privacy.amounts import amount_text
@@ -210,7 +210,7 @@ def _within(
     One that grows as far as time allows gets all of that; where no memory is given, a part of the machine's.
     """
     grows = options.get("capacity") == AUTO and "max_size" not in options
-    room = machine_memory() if grows and memory is None else memory
+    room = growing_memory(memory) if grows else memory
     most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows)
     return {**options, "max_size": most} if most and (grows or most < how.max_size) else options
 

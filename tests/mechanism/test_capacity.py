@@ -109,7 +109,7 @@ def test_all_of_a_limit_on_memory_or_a_part_of_the_machines(monkeypatch: pytest.
     assert found[1] < found[2] < 4 * 2**30
     monkeypatch.setattr(memory, "_left", lambda: iter([2**30]))
     monkeypatch.setattr(memory, "resident", count(2**30).__next__)
-    assert memory.machine_memory() is not None
+    assert memory.growing_memory(None) is not None
     again = understudy.request.Request.of(
         schema(), Budget.of(rho=1), options=understudy.request.options_of({}, "auto", "1m")
     )

@@ -80,13 +80,13 @@ class Forecast:
         each = steps * self._step(workload, middle, rates) + looked * (rates.marginal + NEAR * rates.byte * middle)
         last = (LAST_STEPS + 3 * steps) * self._step(workload, self.tree, rates)
         asked = min(len(workload.closure), CHECKED) * (rates.marginal + ACROSS * rates.byte * self.tree)
-        return self.rounds * each + last + asked + _table(workload, rows, rates) + REST
+        return self.rounds * each + last + asked + table_seconds(workload, rows, rates) + REST
 
     def _step(self, workload: Workload, size: float, rates: Rates) -> float:
         return rates.clique * (len(workload.domain) / 2 + self.rounds / 4) + rates.byte * size
 
 
-def _table(workload: Workload, rows: int, rates: Rates) -> float:
+def table_seconds(workload: Workload, rows: float, rates: Rates) -> float:
     """Return how long it takes to draw, refine, bound and write a table."""
     domain, refined = workload.domain, min(len(workload.closure), MOST_REFINED)
     held = 2.5 * refined  # columns of all these marginals together

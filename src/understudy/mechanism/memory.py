@@ -42,6 +42,8 @@ FREE_SHARE = 0.9
 
 MACHINE_SHARE = 0.5
 """Of all that the machine has, for a run whose model grows as far as it may and to which no limit was given."""
+GIVEN_SHARE = 0.75
+"""The same of a limit that was given: what the process holds already, such as the table, has a place beside it."""
 
 CONTROL = Path("/sys/fs/cgroup")
 
@@ -83,14 +85,16 @@ def require_memory(needed: int, memory: int | None = None) -> None:
         )
 
 
-def machine_memory() -> int | None:
-    """Return the share of this machine's memory that a run may plan with; None where it cannot be told.
+def growing_memory(memory: int | None) -> int | None:
+    """Return what a run may plan with whose model grows as far as it may: a part of ``memory``, or of this machine's.
 
-    Never of what is free: that depends on the private table, which may be in memory, and the size of the model is released.
+    None where it cannot be told. Never of what is free: that depends on the private table, which may be in memory, and the
+    size of the model is released.
     """
-    found = [
-        1024 * int(line.split()[1]) for line in _text(Path("/proc/meminfo")).splitlines() if line.startswith("MemTotal:")
-    ]
+    if memory is not None:
+        return int(GIVEN_SHARE * memory)
+    lines = _text(Path("/proc/meminfo")).splitlines()
+    found = [1024 * int(line.split()[1]) for line in lines if line.startswith("MemTotal:")]
     found += [int(text) for group, most_in, _ in _groups() if (text := _text(group / most_in).strip()).isdigit()]
     if (most := most_addresses()) is not None:
         found.append(most - ADDRESSES)

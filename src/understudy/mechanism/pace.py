@@ -7,8 +7,14 @@ forecasts the same; the constants were measured, and say on what.
 
 from __future__ import annotations
 
+from dataclasses import astuple, fields
+from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
+
+from understudy.mechanism.calibration import Rates, measured
+from understudy.mechanism.forecast import table_seconds
 from understudy.mechanism.outcome import MOST_REFINED
 from understudy.mechanism.running import Run, units
 
@@ -21,12 +27,8 @@ MOST_CELLS = 1 << 24
 """Cells of each of these kinds, at most."""
 MARGIN = 2.0
 """They are asked for in double precision, of models that are calibrated anew."""
-VALUE_SECONDS = 4e-6
-"""To draw and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
-REFINING_SECONDS = 20.0
-"""To refine the table of a wide workload, at most: 4 billion cells are looked up, and on a busy machine …"""
-CELL_SECONDS = 5e-9
-"""… each takes so long."""
+TABLE_MARGIN = 1.5
+"""Times that drawing, refining and writing a table may take of what is forecast."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 
@@ -40,6 +42,13 @@ class Pace:
     def __init__(self, run: Run, limit: float | None) -> None:
         self._run, self._limit = run, limit
         self._looks, self._rows = [0.0], 0.0
+
+    @cached_property
+    def _rates(self) -> Rates:
+        """How fast this machine is, by the run's own clock: what else it is busy with counts. Takes a second."""
+        size = len(fields(Rates))
+        found = self._run.note_array("rates of this machine", size, lambda: np.array(astuple(measured(self._run.clock))))
+        return Rates(*found.tolist())
 
     def is_last(self) -> bool:
         """Ask once a round, before it begins."""
@@ -67,9 +76,7 @@ class Pace:
     @property
     def steady(self) -> float:
         """The same for work that does not."""
-        run, rows = self._run, self._rows
-        drawing = VALUE_SECONDS * rows * len(run.domain) + min(REFINING_SECONDS, CELL_SECONDS * rows * _looked_up(run))
-        return drawing + REST
+        return TABLE_MARGIN * table_seconds(self._run.workload, self._rows, self._rates) + REST
 
 
 def _looked_at(run: Run) -> float:
@@ -77,9 +84,3 @@ def _looked_at(run: Run) -> float:
     whole, cells = len(run.workload.closure), run.workload.cells
     parts = [min(whole, most) for most in (CHECKED, REFINED)] + [min(10 * whole, BOUNDED)]
     return sum(units(part, min(cells * part / whole, MOST_CELLS)) for part in parts)
-
-
-def _looked_up(run: Run) -> float:
-    """Return how many cells refinement looks up for a row: each value of a column, in each marginal with the column."""
-    refined = min(len(run.workload.closure), REFINED)
-    return sum(run.domain.sizes) * refined * 2.5 / len(run.domain)

@@ -121,8 +121,8 @@ class Run:
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
         self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
-        self._clock: Callable[[], float] = door.timed(clock)
-        self._began = self._clock()
+        self.clock: Callable[[], float] = door.timed(clock)
+        self._began = self.clock()
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
 
@@ -183,7 +183,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """Since the run began, without the time that the door spent on reading the table."""
-        return self._clock() - self._began
+        return self.clock() - self._began
 
     def look(self) -> float:
         """Look at the clock for a decision: a run that is resumed sees the same times again, and goes on from there."""
@@ -196,7 +196,7 @@ class Run:
         seconds = self.note(f"look {self._looks} at the clock", now)
         self._looks += 1
         if not seen:
-            self._began = self._clock() - seconds
+            self._began = self.clock() - seconds
         return seconds
 
     def note(self, name: str, make: Callable[[], float]) -> float:
@@ -261,10 +261,10 @@ class Run:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
-        began, before = self._clock(), self._ahead
+        began, before = self.clock(), self._ahead
         found = self.door.ask(Choice(candidates, epsilon))
         self.selections.append(found)
-        seconds, self._ahead = self._clock() - began + before, 0.0
+        seconds, self._ahead = self.clock() - began + before, 0.0
         work = units(len(candidates), self._cells(c.clique for c in candidates))
         self.unit_seconds = self.note(f"pace of choice {len(self.selections)}", lambda: seconds / work)
         self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
@@ -272,9 +272,9 @@ class Run:
 
     def timed(self, work: Callable[[], Result]) -> Result:
         """Do some of the work of the next choice ahead of it: its time counts with the choice."""
-        began = self._clock()
+        began = self.clock()
         done = work()
-        self._ahead += self._clock() - began
+        self._ahead += self.clock() - began
         return done
 
     def _cells(self, cliques: Iterable[Clique]) -> int:
@@ -303,7 +303,7 @@ class Run:
         return self._fit(round_index, self._estimator, prepared)
 
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
-        began = self._clock()
+        began = self.clock()
         on = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
@@ -320,7 +320,7 @@ class Run:
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
-        seconds = self._clock() - began
+        seconds = self.clock() - began
         self._steps.append(fit.seconds / max(fit.iterations, 1))
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
