@@ -110,6 +110,8 @@ def test_spark_writes_the_same_files_and_goes_on_with_what_is_there(release: Rel
     release.sample_to(tmp_path / "2", ROWS, seed=SEED, session=spark.session(), progress=told.append)
     assert contents(tmp_path / "2") == alone
     assert (told[0], told[-1]) == (0, ROWS)
+    near = contents(release.sample_to(tmp_path / "3", ROWS, seed=SEED, workers=1, refined=True))
+    assert contents(release.sample_to(tmp_path / "4", ROWS, seed=SEED, refined=True, session=spark.session())) == near
     (tmp_path / "2" / "part-000003.parquet").unlink()
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "2").iterdir()}
     release.sample_to(tmp_path / "2", ROWS, seed=SEED, session=spark.session())

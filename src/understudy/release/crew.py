@@ -20,7 +20,6 @@ from typing import Any
 
 from understudy.errors import UserError
 from understudy.release.contents import Contents
-from understudy.release.drawing import Drawing
 from understudy.release.parts import Parts
 from understudy.release.storage import write_into
 from understudy.release.synthetic import SyntheticTable
@@ -55,7 +54,7 @@ def by_processes(workers: int) -> Draw:
 
 
 def _here(contents: Contents, parts: Parts, missing: Sequence[int], workers: int) -> Generator[int, None, None]:
-    drawing = Drawing(contents, parts.sample.given)
+    drawing = parts.sample.drawing(contents)
     for part in missing:
         parts.write(part, drawing)
         yield part

@@ -35,7 +35,6 @@ from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
 from understudy.report import render_report
 from understudy.uncertainty import Bound, Evidence, Intervals, TableMarginals, bounds, cell_intervals
-from understudy.workload import Workload
 
 TableFormat = Literal["csv", "parquet"]
 
@@ -113,18 +112,6 @@ class Release(Contents):
     def weight(self) -> float:
         """How many rows of the private table one synthetic row stands for (about 1, unless rows were asked for)."""
         return self.manifest.table.weight
-
-    @cached_property
-    def workload(self) -> Workload:
-        """The marginals that the table should preserve."""
-        named = self.manifest.workload
-        if (rule := named.rule) is not None:
-            if rule.column is None:
-                return Workload.all_kway(self.domain, rule.size)
-            return Workload.target(self.domain, rule.column, rule.size)
-        listed = named.marginals or []
-        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
-        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -224,6 +211,7 @@ class Release(Contents):
         given: Mapping[str, Any] | None = None,
         *,
         seed: int | None = None,
+        refined: bool = False,
         workers: int = 2,
         session: Any = None,
         progress: Told | None = None,
@@ -232,12 +220,14 @@ class Release(Contents):
 
         Each file is drawn by itself, with counts near the model's, by so many ``workers`` (processes). The same ``seed``
         gives the same rows, whatever their number. What was stopped goes on when it is asked for again: files that are there
-        stay, and a folder with another sample is refused. ``progress`` is told how many rows there are.
+        stay, and a folder with another sample is refused. ``progress`` is told how many rows there are. Rows that are
+        ``refined``, as those of a release's own table are, come nearer to the model on the workload's marginals, file by
+        file; they take several times as long, and are no unbiased draw.
 
         The executors of a Spark ``session`` draw the files instead, where one is given: the same rows, into a folder that
         they share with this process.
         """
-        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"))
+        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"), refined=refined)
         Drawing(self, asked.given)  # what cannot be drawn is refused before there is a folder
         parts = Parts.begun(Path(folder), asked, seeded=seed is not None)
         by = by_processes(max(1, _whole(workers, "workers"))) if session is None else partial(draw_files, session=session)

@@ -42,7 +42,7 @@ class Rows:
 
     def __call__(self, numbers: Batches) -> Batches:
         """Draw them one after the other."""
-        drawing = opened(self.release, json.dumps(self.sample.given))
+        drawing = opened(self.release, json.dumps(self.sample.given), refined=self.sample.refined)
         for part in _numbers(numbers):
             for table in self.sample.tables(part, drawing):
                 yield from plain(table).to_batches()
@@ -60,7 +60,7 @@ class Files:
 
     def __call__(self, numbers: Batches) -> Batches:
         """Hand on which parts are there."""
-        drawing = opened(self.release, json.dumps(self.sample.given))
+        drawing = opened(self.release, json.dumps(self.sample.given), refined=self.sample.refined)
         for place in _numbers(numbers):
             parts = Parts(Path(self.folder), self.sample, f"{self.mine}.{uuid4().hex[:12]}")
             parts.write(self.missing[place], drawing)
@@ -108,8 +108,8 @@ def packed(contents: Contents) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def opened(release: bytes, given: str) -> Drawing:
+def opened(release: bytes, given: str, *, refined: bool) -> Drawing:
     """Return what draws rows of a packed release; the next task of the same process finds it here."""
     with TemporaryDirectory(prefix="understudy-") as name, ZipFile(BytesIO(release)) as archive:
         archive.extractall(name)
-        return Drawing(read(Path(name)), json.loads(given))
+        return Drawing(read(Path(name)), json.loads(given), refined=refined)
