@@ -105,14 +105,14 @@ Nobody ran this. Each figure is a measured one times how often that work is done
 | rows as codes, kept between passes | a byte a value | {w.codes / 1e12:,.1f} TB in memory and on disk of the executors |
 | counts that a full pass sends | {block} MB a partition of {PARTITION >> 20} MB of codes, where no cell is empty | \
 {w.shuffled / 1e12:,.1f} TB through the shuffle |
-| counts that the driver holds | {block} MB a pass, twice while they are added, and {HELD_BYTES >> 20} MB from earlier ones | \
+| counts that the driver holds | {block} MB a pass, twice while they are added, and {HELD_BYTES >> 20} MB of earlier ones | \
 {w.driver / 2**20:,.0f} MB |
 | rounds on the driver | {wide["round_seconds"]:,.1f} s a round at {wide["columns"]} columns | {w.modelling / 60:,.0f} min |
 | as many rows out | {out["seconds"]:,.1f} s for {out["rows"]:,} rows of 15 columns, before they are \
 written | {w.drawing / 3600:,.0f} core hours, {w.files:,} files |
 
 **Where the next wall stands.** Not in the driver's memory, which is the same however many rows and marginals there are, nor
-in the model. It is counting: {w.passes:,.0f} passes over {w.codes / 1e12:,.0f} TB of codes, about one a round, each as long as
+in the model. It is counting: {w.passes:,.0f} passes over {w.codes / 1e12:,.0f} TB of codes, one a round, each as long as
 all executors need to read what they keep. Then the shuffle: each partition sends its own counts, so a pass with full blocks
 sends as many copies of them as there are partitions; adding up on each executor first would divide that by the partitions of
 an executor. The network to the driver carries {block} MB a pass and is no limit.
