@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import understudy
+from ledger.small import FACTS, Stop, fresh, stopping_after
 from release_tables import schema, table
 from understudy.domain import Domain
 from understudy.errors import UserError
-from understudy.mechanism import Outcome, capacity, mechanism, memory
+from understudy.mechanism import Event, Outcome, RoundStarted, capacity, mechanism, memory
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
@@ -114,6 +116,73 @@ def test_all_of_a_limit_on_memory_or_a_part_of_the_machines(monkeypatch: pytest.
         schema(), Budget.of(rho=1), options=understudy.request.options_of({}, "auto", "1m")
     )
     assert again.mechanism.max_size == found[0]
+
+
+@pytest.mark.promise(14)
+def test_how_much_memory_is_free_decides_nothing_about_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table may be in memory, and the size of the model is released. A limit on the group of processes counts."""
+    real = memory._text
+    monkeypatch.setattr(memory, "_groups", lambda: iter(()))
+    monkeypatch.setattr(memory, "most_addresses", lambda: None)
+    found = []
+    for free in (100, 7_000_000):
+        said = f"MemTotal: 8000000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\n"
+        monkeypatch.setattr(memory, "_text", lambda path, said=said: said if path.name == "meminfo" else real(path))
+        found.append(memory.growing_memory(None))
+    assert found == [int(memory.MACHINE_SHARE * 1024 * 8_000_000)] * 2
+    monkeypatch.setattr(memory, "_groups", lambda: iter([(memory.CONTROL, "memory.max", "memory.current")]))
+    monkeypatch.setattr(memory, "_text", lambda path: "2000000" if path.name == "memory.max" else said)
+    assert memory.growing_memory(None) == memory.MACHINE_SHARE * 2_000_000
+
+
+@pytest.mark.promise(10)
+def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows() -> None:
+    """Every pass takes a thousand seconds more, and the limits of all rounds are the same."""
+    time = Time()
+
+    class Slow:
+        domain = DOMAIN
+
+        def __init__(self) -> None:
+            self._source = MemorySource.of_codes(codes(), DOMAIN)
+
+        def count(self, cliques: Any) -> Any:
+            time.now += 1000.0
+            return self._source.count(cliques)
+
+    limit = 0.1 * run(max_size=10**9).seconds
+    one = run(capacity="auto", time_limit=limit, max_size=10**9)
+    time.now = 0.0
+    door = Door(Slow(), Budget.of(rho=4), noise=ResearchNoise(1))
+    how = mechanism("aim", capacity="auto", time_limit=limit, max_size=10**9)
+    other = how.run(door, WORKLOAD, estimator=time.fit, clock=time)
+    assert [(r.clique, r.limit) for r in other.rounds] == [(r.clique, r.limit) for r in one.rounds]
+
+
+@pytest.mark.parametrize("answers", [9, 12, 16])
+def test_a_resumed_run_allows_what_it_allowed_before(answers: int, tmp_path: Path) -> None:
+    """On a clock that goes on differently: what was decided is on record. The first new round goes by what is there, too."""
+    ledger = fresh(tmp_path)
+    told: list[list[Event]] = [[], []]
+
+    def play(log: Any, which: int, time: Time, stop: Any = None) -> Outcome:
+        def listen(event: Event) -> None:
+            told[which].append(event)
+            if stop is not None:
+                stop(event)
+
+        door = Door(MemorySource.of_codes(codes(), DOMAIN), Budget.of(rho=1), journal=log)
+        how = mechanism("aim", capacity="auto", time_limit=40.0, max_size=10**9)
+        return how.run(door, WORKLOAD, estimator=time.fit, clock=time, on_event=listen)
+
+    with pytest.raises(Stop):
+        play(ledger.begin("people", Budget.of(rho=1), FACTS), 0, Time(), stopping_after(answers))
+    made = play(ledger.resume("people", FACTS), 1, Time())
+    first, second = ([e.size_limit for e in events if isinstance(e, RoundStarted)] for events in told)
+    assert len(second) > len(first) > 0
+    assert second[: len(first)] == first
+    assert [r.limit for r in made.rounds] == second
+    assert made.seconds <= 40.0
 
 
 def test_the_release_says_what_was_allowed() -> None:
