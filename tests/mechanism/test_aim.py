@@ -26,7 +26,7 @@ from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
-from understudy.privacy import UNITS, Choice, Door, Linear, Marginal, Unit
+from understudy.privacy import UNITS, Choices, Door, Linear, Marginal, Selections, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -318,10 +318,11 @@ class Replay:
             case Marginal() | Linear():
                 found = next(self._measurements)
                 assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
-            case Choice():
-                found = next(self._selections)
-                assert found.epsilon == question.epsilon
-                assert len(found.weights) == len(question.candidates)
+            case Choices():
+                chosen = [next(self._selections) for _ in range(question.number)]
+                assert {found.epsilon for found in chosen} == {question.epsilon}
+                assert [len(found.weights) for found in chosen] == [len(question.candidates) - k for k in range(len(chosen))]
+                found = Selections(tuple(chosen), sum((one.rho for one in chosen), Fraction(0)), self.private)
             case _:
                 found = next(self._distances)
                 assert (found.cliques, found.sigma) == (question.reads, question.sigma)

@@ -28,21 +28,21 @@ class Capacity:
     def __init__(self, run: Run, config: RoundsConfig, pace: Pace) -> None:
         self._run, self._config, self._pace = run, config, pace
 
-    def now(self, budget: RoundBudget) -> float:
-        """Return MAX-SIZE for a round that costs ``budget``; what the model may grow to is the share spent of it."""
+    def now(self, budget: RoundBudget, number: int = 1) -> float:
+        """Return MAX-SIZE for ``number`` rounds that cost ``budget`` each; the model may grow to the share spent of it."""
         if self._config.capacity == "fixed":
             return self._config.max_size
         name = f"capacity of round {len(self._run.rounds) + 1}"
-        return min(self._run.note(name, lambda: self._affordable(budget)), self._config.max_size)
+        return min(self._run.note(name, lambda: self._affordable(budget, number)), self._config.max_size)
 
-    def _affordable(self, budget: RoundBudget) -> float:
+    def _affordable(self, budget: RoundBudget, number: int) -> float:
         """Return the size at which the rounds to come, with models that grow towards it, and the end take what time is left.
 
         A model twice as large takes twice as long, in each round and at the end.
         """
         assert self._config.time_limit is not None
-        run, spent, size = self._run, float(self._run.share_with(budget)), max(self._run.size, SMALL)
-        rounds = rounds_to_come(float(run.remaining / budget.total), self._between())
+        run, spent, size = self._run, float(self._run.share_with(budget, number)), max(self._run.size, SMALL)
+        rounds = rounds_to_come(float(run.remaining / budget.total), self._between()) / number
         cost = rounds * self._pace.round_seconds * (1 + spent) / 2 + self._pace.growing
         left = AIMED * self._config.time_limit - self._pace.elapsed - self._pace.steady
         return min(max(left, 0.0) / max(cost, 1e-9), GROWTH / spent) * size
