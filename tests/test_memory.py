@@ -158,6 +158,23 @@ def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypat
     assert memory.rows_within(9, limit) == 90
 
 
+@pytest.mark.promise(14)
+def test_how_much_memory_is_free_decides_nothing_about_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table may be in memory, and the size of the model is released. A limit on the group of processes counts."""
+    real = memory._text
+    monkeypatch.setattr(memory, "_groups", lambda: iter(()))
+    monkeypatch.setattr(memory, "most_addresses", lambda: None)
+    found = []
+    for free in (100, 7_000_000):
+        said = f"MemTotal: 8000000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\n"
+        monkeypatch.setattr(memory, "_text", lambda path, said=said: said if path.name == "meminfo" else real(path))
+        found.append(memory.growing_memory(None))
+    assert found == [int(memory.MACHINE_SHARE * 1024 * 8_000_000)] * 2
+    monkeypatch.setattr(memory, "_groups", lambda: iter([(memory.CONTROL, "memory.max", "memory.current")]))
+    monkeypatch.setattr(memory, "_text", lambda path: "2000000" if path.name == "memory.max" else said)
+    assert memory.growing_memory(None) == memory.MACHINE_SHARE * 2_000_000
+
+
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both versions of control groups; files that the system only caches are given up for us."""
     (tmp_path / "memory" / "outer" / "inner").mkdir(parents=True)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.mechanism import Event, Outcome, mechanism, pace
+from understudy.mechanism import Event, Outcome, capacity, mechanism, pace
 from understudy.mechanism.calibration import Rates
 from understudy.mechanism.forecast import table_seconds
 from understudy.mechanism.running import units
@@ -76,10 +76,10 @@ class Noise(ResearchNoise):
         return super().select(scores, scale)
 
 
-def run(limit: float | None, *, counting: float = 0.0) -> tuple[Outcome, list[Event]]:
+def run(limit: float | None, *, counting: float = 0.0, **options: Any) -> tuple[Outcome, list[Event]]:
     time, events = Time(), []
     door = Door(Slow(time, counting), Budget.of(rho=8), noise=Noise(time))
-    how = mechanism("aim", time_limit=limit)
+    how = mechanism("aim", time_limit=limit, **options)
     return how.run(door, TWO_WAY, estimator=time.fit, clock=time, on_event=events.append), events
 
 
@@ -105,6 +105,19 @@ def test_how_long_counting_takes_decides_nothing(counting: float, free: float) -
     assert len(one.rounds) > 1
     assert first == second
     assert [r.clique for r in one.rounds] == [r.clique for r in two.rounds]
+
+
+@pytest.mark.promise(10)
+def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows(
+    free: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine so slow that each byte of a model counts."""
+    monkeypatch.setattr(capacity, "SMALL", 100)
+    monkeypatch.setattr(pace, "measured", lambda clock: replace(RATES, byte=1e-3))
+    limit = 2 * (free + room())
+    (one, _), (two, _) = (run(limit, counting=counting, capacity="auto") for counting in (0.0, 3.0))
+    assert len({r.limit for r in one.rounds}) > 3
+    assert [(r.clique, r.limit) for r in one.rounds] == [(r.clique, r.limit) for r in two.rounds]
 
 
 def room() -> float:

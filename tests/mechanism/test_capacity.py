@@ -15,7 +15,9 @@ from ledger.small import FACTS, Stop, fresh, stopping_after
 from release_tables import schema, table
 from understudy.domain import Domain
 from understudy.errors import UserError
-from understudy.mechanism import Event, Outcome, RoundStarted, capacity, mechanism, memory
+from understudy.mechanism import Event, Outcome, RoundStarted, capacity, mechanism, memory, pace
+from understudy.mechanism.calibration import Rates
+from understudy.mechanism.capacity import shares_to_come
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
@@ -60,6 +62,8 @@ def run(**options: Any) -> Outcome:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models of this table have some kilobytes."""
     monkeypatch.setattr(capacity, "SMALL", 500)
+    step = 1 / BYTES_A_SECOND / capacity.FIT_STEPS
+    monkeypatch.setattr(pace, "measured", lambda clock: Rates(clique=0.0, byte=step, marginal=0.0, look=0.0, value=0.0))
 
 
 def test_a_size_that_was_set_is_shared_out_as_the_budget_is_spent() -> None:
@@ -84,6 +88,17 @@ def test_memory_is_a_limit_however_much_time_there_is() -> None:
     made = run(capacity="auto", time_limit=1e9, max_size=4_000)
     assert max(r.limit for r in made.rounds) == 4_000
     assert max(r.size for r in made.rounds) <= 4_000
+
+
+@pytest.mark.parametrize(
+    ("spent", "cost", "between", "rounds", "shares"),
+    [(0.0, 0.1, 10, 10, 5.0), (0.9, 0.05, 10, 2, 1.9), (0.0, 0.05, 10, 12.5, 10 * 0.25 + 2.5 * 0.75), (1.0, 0.1, 10, 0, 0)],
+)
+def test_rounds_to_come_and_what_is_spent_by_then(
+    spent: float, cost: float, between: float, rounds: float, shares: float
+) -> None:
+    """Rounds at a twentieth: ten take half of it, then at a fifth there are two and a half."""
+    assert shares_to_come(spent, cost, between) == (pytest.approx(rounds), pytest.approx(shares))
 
 
 def test_a_model_does_not_grow_much_in_one_round() -> None:
@@ -116,47 +131,6 @@ def test_all_of_a_limit_on_memory_or_a_part_of_the_machines(monkeypatch: pytest.
         schema(), Budget.of(rho=1), options=understudy.request.options_of({}, "auto", "1m")
     )
     assert again.mechanism.max_size == found[0]
-
-
-@pytest.mark.promise(14)
-def test_how_much_memory_is_free_decides_nothing_about_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table may be in memory, and the size of the model is released. A limit on the group of processes counts."""
-    real = memory._text
-    monkeypatch.setattr(memory, "_groups", lambda: iter(()))
-    monkeypatch.setattr(memory, "most_addresses", lambda: None)
-    found = []
-    for free in (100, 7_000_000):
-        said = f"MemTotal: 8000000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\n"
-        monkeypatch.setattr(memory, "_text", lambda path, said=said: said if path.name == "meminfo" else real(path))
-        found.append(memory.growing_memory(None))
-    assert found == [int(memory.MACHINE_SHARE * 1024 * 8_000_000)] * 2
-    monkeypatch.setattr(memory, "_groups", lambda: iter([(memory.CONTROL, "memory.max", "memory.current")]))
-    monkeypatch.setattr(memory, "_text", lambda path: "2000000" if path.name == "memory.max" else said)
-    assert memory.growing_memory(None) == memory.MACHINE_SHARE * 2_000_000
-
-
-@pytest.mark.promise(10)
-def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows() -> None:
-    """Every pass takes a thousand seconds more, and the limits of all rounds are the same."""
-    time = Time()
-
-    class Slow:
-        domain = DOMAIN
-
-        def __init__(self) -> None:
-            self._source = MemorySource.of_codes(codes(), DOMAIN)
-
-        def count(self, cliques: Any) -> Any:
-            time.now += 1000.0
-            return self._source.count(cliques)
-
-    limit = 0.1 * run(max_size=10**9).seconds
-    one = run(capacity="auto", time_limit=limit, max_size=10**9)
-    time.now = 0.0
-    door = Door(Slow(), Budget.of(rho=4), noise=ResearchNoise(1))
-    how = mechanism("aim", capacity="auto", time_limit=limit, max_size=10**9)
-    other = how.run(door, WORKLOAD, estimator=time.fit, clock=time)
-    assert [(r.clique, r.limit) for r in other.rounds] == [(r.clique, r.limit) for r in one.rounds]
 
 
 @pytest.mark.parametrize("answers", [9, 12, 16])

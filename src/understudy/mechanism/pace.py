@@ -44,7 +44,7 @@ class Pace:
         self._looks, self._rows = [0.0], 0.0
 
     @cached_property
-    def _rates(self) -> Rates:
+    def rates(self) -> Rates:
         """How fast this machine is, by the run's own clock: what else it is busy with counts. Takes a second."""
         size = len(fields(Rates))
         found = self._run.note_array("rates of this machine", size, lambda: np.array(astuple(measured(self._run.clock))))
@@ -76,7 +76,7 @@ class Pace:
     @property
     def steady(self) -> float:
         """The same for work that does not."""
-        return TABLE_MARGIN * table_seconds(self._run.workload, self._rows, self._rates) + REST
+        return TABLE_MARGIN * table_seconds(self._run.workload, self._rows, self.rates) + REST
 
 
 def _looked_at(run: Run) -> float:

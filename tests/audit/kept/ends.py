@@ -8,7 +8,6 @@ READING, ENDS = "tests/test_synthesize_reading.py::", "tests/cli/test_ends.py::"
 FINGERPRINT = "tests/ledger/test_fingerprint.py::"
 MEMORY = "tests/test_memory.py::"
 PACE = "tests/test_pace.py::"
-CAPACITY = "tests/mechanism/test_capacity.py::"
 FILTER = "tests/privacy/test_filter.py::"
 
 MUTANTS: list[Mutant] = [
@@ -195,13 +194,13 @@ MUTANTS: list[Mutant] = [
         14,
         "A model as large as fits into what is free, which depends on the table",
         ("mechanism/memory.py", 'if line.startswith("MemTotal:")]', 'if line.startswith("MemAvailable:")]'),
-        f"{CAPACITY}test_how_much_memory_is_free_decides_nothing_about_the_model",
+        f"{MEMORY}test_how_much_memory_is_free_decides_nothing_about_the_model",
     ),
     one(
         "the-model-by-the-time-of-counting",
         10,
         "How long it takes to count the table decides how large the model grows",
         ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
-        f"{CAPACITY}test_how_long_counting_takes_does_not_decide_how_large_the_model_grows",
+        f"{PACE}test_how_long_counting_takes_does_not_decide_how_large_the_model_grows",
     ),
 ]
