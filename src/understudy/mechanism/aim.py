@@ -43,6 +43,8 @@ FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 NARROW = 16
 """A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
+TOGETHER = 16
+"""Of so many attributes each, one more marginal is chosen before the next estimate."""
 MOST_FIRST = Fraction(35, 100)
 """One-way marginals of a wide table may take this share of the budget …"""
 CLEAR_ENOUGH = 0.02
@@ -211,8 +213,8 @@ def _in_turn(chosen: Sequence[Selection], scored: list[Candidate]) -> Iterator[t
 
 
 def together(domain: Domain, config: AimConfig) -> int:
-    """Return how many marginals are chosen before the next estimate: of a wide table, one for each ``NARROW`` attributes."""
-    return max(1, len(domain) // NARROW) if config.adaptive and config.initial == "independent" else 1
+    """Return how many marginals are chosen before the next estimate: more than one of a wide table alone."""
+    return max(1, len(domain) // TOGETHER) if config.adaptive and config.initial == "independent" else 1
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
