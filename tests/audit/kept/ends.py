@@ -161,7 +161,7 @@ MUTANTS: list[Mutant] = [
         "a-limit-on-memory-changes-nothing",
         35,
         "The model grows as large as ever, whatever memory was allowed",
-        ("request.py", "        if room is not None:\n", "        if False:\n"),
+        ("request.py", "        taken = _within(room, taken,", "        taken = _within(None, taken,"),
         f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(
