@@ -122,7 +122,7 @@ def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows(
 
 def room() -> float:
     """What is left, on this clock, for what comes after the rounds."""
-    looked_at = 12 * units(len(TWO_WAY.closure), TWO_WAY.cells)  # by the check, to refine, and ten times for bounds
+    looked_at = 3 * units(len(TWO_WAY.closure), TWO_WAY.cells)  # by the check, and twice for bounds
     unit = JUDGING / units(len(TWO_WAY.closure), TWO_WAY.cells)
     drawing = pace.TABLE_MARGIN * table_seconds(TWO_WAY, ROWS, RATES)
     return pace.STEPS * FIT / STEPS + pace.MARGIN * unit * looked_at + drawing + pace.REST

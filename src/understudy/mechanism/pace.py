@@ -14,15 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from understudy.mechanism.calibration import Rates, measured
-from understudy.mechanism.forecast import table_seconds
-from understudy.mechanism.outcome import MOST_REFINED
+from understudy.mechanism.forecast import ACROSS, table_seconds
 from understudy.mechanism.running import Run, units
 
 STEPS = 300
 """Of the fits still to come, that of the last round and the closer one after it: 150 to 260 on five tables where models are
 large, and up to 1,200 where they are so small that it does not matter."""
-CHECKED, REFINED, BOUNDED = 20_000, MOST_REFINED, 10 << 11
-"""Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (some ten times)."""
+CHECKED, BOUNDED = 20_000, 10 << 11
+"""Marginals that are looked at after the rounds, at most: of the finished model, once; of the last rounds', for bounds."""
 MOST_CELLS = 1 << 24
 """Cells of each of these kinds, at most."""
 MARGIN = 2.0
@@ -71,7 +70,9 @@ class Pace:
     @property
     def growing(self) -> float:
         """About how many seconds the run takes after its last round, for work that grows with the model."""
-        return STEPS * self._run.step_seconds + MARGIN * self._run.unit_seconds * _looked_at(self._run)
+        run = self._run
+        across = ACROSS * self.rates.byte * run.size * min(len(run.workload.closure), CHECKED)  # candidates may all be near
+        return STEPS * run.step_seconds + MARGIN * max(run.unit_seconds * _looked_at(run), across)
 
     @property
     def steady(self) -> float:
@@ -82,5 +83,5 @@ class Pace:
 def _looked_at(run: Run) -> float:
     """Return how much work it is to look at all marginals that are looked at after the rounds."""
     whole, cells = len(run.workload.closure), run.workload.cells
-    parts = [min(whole, most) for most in (CHECKED, REFINED)] + [min(10 * whole, BOUNDED)]
+    parts = [min(whole, CHECKED), min(2 * whole, BOUNDED)]
     return sum(units(part, min(cells * part / whole, MOST_CELLS)) for part in parts)
