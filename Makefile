@@ -80,7 +80,7 @@ test-torch: $(VENV)/.test  ## the engine on PyTorch, on the processor (installs 
 
 test-spark: $(VENV)/.test  ## the contract of sources over a Spark session on this machine (needs Java; installs PySpark: 450 MB)
 	$(BIN)/pip install --quiet --constraint constraints.txt "pyspark==4.1.4"
-	UNDERSTUDY_TEST_SPARK=1 $(BIN)/python -m pytest -k "spark and not front" tests/contracts/test_sources.py tests/contracts/test_persons.py tests/source/test_spark.py
+	UNDERSTUDY_TEST_SPARK=1 $(BIN)/python -m pytest -k "spark and not front" tests/contracts/test_sources.py tests/contracts/test_persons.py tests/source/test_spark.py tests/test_sample_spark.py
 
 test-browser: $(VENV)/.test  ## look at the pages in a real browser (needs Chromium)
 	$(BIN)/pip install --quiet --group browser

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import next_wall
 from reference_sets import ROOT, peak_mb
 from understudy import Schema, evaluate, load, plan, synthesize
 from understudy.domain import Domain
@@ -311,6 +312,7 @@ def main() -> int:
     results["column_exponents"] = {step: growth(results["columns"], "columns", f"{step}_seconds") for step in steps}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))
+    next_wall.main()
     if not arguments.only:
         draw(results)
     slow = {name: value for name, value in results["exponents"].items() if value > 1.25}

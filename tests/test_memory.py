@@ -103,7 +103,7 @@ def test_the_estimate_grows_with_what_is_asked_for() -> None:
     sizes = [peak_memory(*one, 2**20) for one in asked]
     assert sizes == sorted(set(sizes))
     more = len(loads[2].closure) - len(loads[0].closure)
-    assert sizes[2] - sizes[0] == (8 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells) + memory.EACH * more
+    assert sizes[2] - sizes[0] == (16 + memory.CELL_BYTES) * (loads[2].cells - loads[0].cells) + memory.EACH * more
     assert peak_memory(*asked[0], 2**20) > peak_memory(*asked[0], 2**10)
     assert peak_memory(*asked[0], 2**20, rows=10**6) > sizes[0]
 
@@ -156,6 +156,23 @@ def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypat
     monkeypatch.setattr(memory, "resident", lambda: 100 * limit)  # a private table in memory, say
     monkeypatch.setattr(memory, "memory_left", lambda limit=None: 0)
     assert memory.rows_within(9, limit) == 90
+
+
+@pytest.mark.promise(14)
+def test_how_much_memory_is_free_decides_nothing_about_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table may be in memory, and the size of the model is released. A limit on the group of processes counts."""
+    real = memory._text
+    monkeypatch.setattr(memory, "_groups", lambda: iter(()))
+    monkeypatch.setattr(memory, "most_addresses", lambda: None)
+    found = []
+    for free in (100, 7_000_000):
+        said = f"MemTotal: 8000000 kB\nMemFree: {free} kB\nMemAvailable: {free} kB\n"
+        monkeypatch.setattr(memory, "_text", lambda path, said=said: said if path.name == "meminfo" else real(path))
+        found.append(memory.growing_memory(None))
+    assert found == [int(memory.MACHINE_SHARE * 1024 * 8_000_000)] * 2
+    monkeypatch.setattr(memory, "_groups", lambda: iter([(memory.CONTROL, "memory.max", "memory.current")]))
+    monkeypatch.setattr(memory, "_text", lambda path: "2000000" if path.name == "memory.max" else said)
+    assert memory.growing_memory(None) == memory.MACHINE_SHARE * 2_000_000
 
 
 def test_limits_of_control_groups_count_for_all_that_are_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,7 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "alpha": 1.0,
         "check": -0.1,
         "time_limit": -1,
+        "capacity": "some",
         "initial": "all",
         "candidates": "none",
         "criterion": "best",

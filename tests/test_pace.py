@@ -12,8 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.mechanism import Event, Outcome, mechanism, pace
-from understudy.mechanism.running import units
+from understudy.mechanism import Event, Outcome, capacity, mechanism, pace
+from understudy.mechanism.calibration import Rates
+from understudy.mechanism.candidates import units
+from understudy.mechanism.forecast import table_seconds
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.privacy.stopwatch import Stopwatch
@@ -23,6 +25,7 @@ from understudy.workload import Workload
 SMALL = Domain.of({"a": 2, "b": 3, "c": 4, "d": 2})
 TWO_WAY = Workload.all_kway(SMALL, 2)
 ROWS = 300
+RATES = Rates(clique=1e-4, byte=1e-10, marginal=5e-5, look=3e-8, value=5e-8)
 FIT, STEPS, JUDGING = 1.0, 10, 0.25
 """Each fit takes a second, and says that it took ten steps; a choice takes a quarter."""
 
@@ -38,7 +41,7 @@ class Time:
 
     def fit(self, *arguments: Any, **options: Any) -> Any:
         self.now += FIT
-        return replace(fit(*arguments, **{**options, "max_iterations": 10}), iterations=STEPS)
+        return replace(fit(*arguments, **{**options, "max_iterations": 10}), iterations=STEPS, seconds=FIT)
 
 
 class Slow:
@@ -73,11 +76,17 @@ class Noise(ResearchNoise):
         return super().select(scores, scale)
 
 
-def run(limit: float | None, *, counting: float = 0.0) -> tuple[Outcome, list[Event]]:
+def run(limit: float | None, *, counting: float = 0.0, **options: Any) -> tuple[Outcome, list[Event]]:
     time, events = Time(), []
     door = Door(Slow(time, counting), Budget.of(rho=8), noise=Noise(time))
-    how = mechanism("aim", time_limit=limit)
+    how = mechanism("aim", time_limit=limit, **options)
     return how.run(door, TWO_WAY, estimator=time.fit, clock=time, on_event=events.append), events
+
+
+@pytest.fixture(autouse=True)
+def calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is known: this clock stands still while it is measured."""
+    monkeypatch.setattr(pace, "measured", lambda clock: RATES)
 
 
 @pytest.fixture
@@ -98,12 +107,24 @@ def test_how_long_counting_takes_decides_nothing(counting: float, free: float) -
     assert [r.clique for r in one.rounds] == [r.clique for r in two.rounds]
 
 
+@pytest.mark.promise(10)
+def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows(
+    free: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine so slow that each byte of a model counts."""
+    monkeypatch.setattr(capacity, "SMALL", 100)
+    monkeypatch.setattr(pace, "measured", lambda clock: replace(RATES, byte=1e-3))
+    limit = 2 * (free + room())
+    (one, _), (two, _) = (run(limit, counting=counting, capacity="auto") for counting in (0.0, 3.0))
+    assert len({r.limit for r in one.rounds}) > 3
+    assert [(r.clique, r.limit) for r in one.rounds] == [(r.clique, r.limit) for r in two.rounds]
+
+
 def room() -> float:
     """What is left, on this clock, for what comes after the rounds."""
-    looked_at = 12 * units(len(TWO_WAY.closure), TWO_WAY.cells)  # by the check, to refine, and ten times for bounds
+    looked_at = 3 * units(len(TWO_WAY.closure), TWO_WAY.cells)  # by the check, and twice for bounds
     unit = JUDGING / units(len(TWO_WAY.closure), TWO_WAY.cells)
-    looked_up = ROWS * sum(SMALL.sizes) * len(TWO_WAY.closure) * 2.5 / len(SMALL)
-    drawing = pace.VALUE_SECONDS * ROWS * len(SMALL) + pace.CELL_SECONDS * looked_up
+    drawing = pace.TABLE_MARGIN * table_seconds(TWO_WAY, ROWS, RATES)
     return pace.STEPS * FIT / STEPS + pace.MARGIN * unit * looked_at + drawing + pace.REST
 
 
@@ -119,12 +140,11 @@ def test_a_limit_that_what_comes_after_alone_would_take_ends_at_once() -> None:
     assert len(run(0.9 * room())[0].rounds) == 1
 
 
-PARTS = ("STEPS", "MARGIN", "VALUE_SECONDS", "CELL_SECONDS", "REST")
+PARTS = ("STEPS", "MARGIN", "TABLE_MARGIN", "REST")
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_of_the_forecast_counts(part: str, free: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "REFINING_SECONDS", 1e9)
     for name in PARTS:
         monkeypatch.setattr(pace, name, 0.0)
     assert run(1.1 * free)[0].ended == "budget"

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from understudy.errors import UserError
 from understudy.mechanism import AimConfig
+from understudy.mechanism.aim import wide_share
+from understudy.mechanism.calibration import calibrated
 from understudy.mechanism.choosing import Case, forecasts
-from understudy.mechanism.forecast import seconds, typical_tree
+from understudy.mechanism.forecast import Forecast
 from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.mechanism.schedule import first_budget
 from understudy.metrics import workload_error
@@ -87,7 +89,7 @@ class Plan:
     typical_memory: int
     """Bytes that it takes at the peak as a rule: most models stay far below their limit."""
     seconds: float
-    """About how long a run takes on this kind of machine, from a model of its cost; a third or three times that may come."""
+    """About how long a run takes on this machine, from a model of its cost; half or twice that may come."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
     forecasts: dict[str, float] = field(default_factory=dict)
@@ -136,7 +138,10 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
     sigma = sigma_for(first_budget(left, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
-    tree = typical_tree(schema.domain, rows, single, config.max_size)
+    affordable = (
+        1 - max(wide_share(len(schema.domain), config), config.share * len(schema.domain) / most_rounds)
+    ) * most_rounds
+    forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
         rows=rows,
@@ -151,8 +156,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         max_size=config.max_size,
         least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
         memory=base + peak_memory(queries, counted, config.max_size, rows),
-        typical_memory=base + peak_memory(queries, counted, tree, rows),
-        seconds=seconds(queries, rows, single, tree, most_rounds),
+        typical_memory=base + peak_memory(queries, counted, forecast.tree, rows),
+        seconds=forecast.seconds(queries, rows, calibrated()),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
         forecasts=forecasts(Case(queries, left, asked.unit, config.max_size, rows)),

@@ -18,10 +18,10 @@ import numpy as np
 from understudy.errors import BudgetError, LedgerError, SourceError, UserError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
-from understudy.mechanism import MECHANISMS, Mechanism, kind_of
+from understudy.mechanism import MECHANISMS, AimConfig, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, Case, forecasts
-from understudy.mechanism.memory import capacity_within, peak_memory
+from understudy.mechanism.memory import capacity_within, growing_memory, peak_memory
 from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Unit
@@ -37,7 +37,7 @@ from understudy.workload import Query, Workload
 UnitName = Literal["add-remove", "replace"]
 Queries = str | Workload | Iterable[Query]
 AUTO = "auto"
-"""Stands for the mechanism that is expected to be best."""
+"""Stands for the mechanism that is expected to be best; and for a size of the model that time and memory decide."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,10 @@ class Request:
         neighbours = unit_of(unit, declared)
         errors: dict[str, float] = {}
         if mechanism == AUTO:
-            case = Case(queries, budget.rho, neighbours, taken["max_size"], wanted or GUESSED_ROWS)
+            case = Case(queries, budget.rho, neighbours, taken.get("max_size", AimConfig().max_size), wanted or GUESSED_ROWS)
             mechanism, errors = _chosen(case, taken)
-        if room is not None:
-            taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
+        _require_growing(mechanism, taken)
+        taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
         how = mechanism_of(mechanism, taken)
         return cls(declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
 
@@ -216,15 +216,31 @@ def options_of(
 ) -> dict[str, Any]:
     """Return the options of a mechanism, with those that have names of their own in ``synthesize``."""
     limit = {} if time_limit is None else {"time_limit": parse_time(time_limit)}
-    return {**options, "max_size": parse_size(max_size), **limit}
+    size = {"capacity": AUTO} if max_size == AUTO else {"max_size": parse_size(max_size)}
+    return {**options, **size, **limit}
+
+
+def _require_growing(mechanism: str, options: Mapping[str, Any]) -> None:
+    """Refuse a model as large as time allows where the mechanism does not let it grow round by round."""
+    if options.get("capacity") == AUTO and "capacity" not in kind_of(mechanism).takes:
+        growing = ", ".join(name for name, kind in MECHANISMS.items() if "capacity" in kind.takes)
+        raise UserError(
+            f'--max-size auto is for mechanisms whose model grows round by round ({growing}), not for "{mechanism}": '
+            "give a size, such as 80MB. Nothing was spent."
+        )
 
 
 def _within(
-    memory: int, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
+    memory: int | None, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
 ) -> Mapping[str, Any]:
-    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are."""
-    most = capacity_within(memory, workload, how.expects(workload), rows)
-    return {**options, "max_size": most} if 0 < most < how.max_size else options
+    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are.
+
+    One that grows as far as time allows gets all of that; where no memory is given, a part of the machine's.
+    """
+    grows = options.get("capacity") == AUTO and "max_size" not in options
+    room = growing_memory(memory) if grows else memory
+    most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows)
+    return {**options, "max_size": most} if most and (grows or most < how.max_size) else options
 
 
 def _chosen(case: Case, options: Mapping[str, Any]) -> tuple[str, dict[str, float]]:

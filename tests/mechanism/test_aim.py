@@ -24,6 +24,7 @@ from understudy.mechanism import (
     aim,
     mechanism,
 )
+from understudy.mechanism.calibration import Rates
 from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
@@ -258,8 +259,9 @@ class Clock:
 
 def test_a_time_limit_ends_the_run_with_the_whole_budget(make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds alone; what is left for the time after them is tested with the pace."""
-    for part in ("STEPS", "MARGIN", "VALUE_SECONDS", "CELL_SECONDS", "REST"):
+    for part in ("STEPS", "MARGIN", "TABLE_MARGIN", "REST"):
         monkeypatch.setattr(f"understudy.mechanism.pace.{part}", 0.0)
+    monkeypatch.setattr("understudy.mechanism.pace.measured", lambda clock: Rates(0.0, 0.0, 0.0, 0.0, 0.0))
     door = make_door(rho=8)
     free = mechanism("aim").run(make_door(rho=8), TWO_WAY, clock=Clock())
     limit = 0.7 * free.seconds

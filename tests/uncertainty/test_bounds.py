@@ -231,6 +231,7 @@ def _heavy_and_light(seed: int) -> tuple[Round, Fixed, float]:
         annealed=False,
         final=True,
         size=0,
+        limit=0,
         seconds=0.0,
         before=model,  # type: ignore[arg-type]
     )

@@ -43,7 +43,13 @@ def budget(function: F) -> F:
                 show_default=True,
                 help="What a row, or a person, may change: its presence, or its content only.",
             ),
-            click.option("--max-size", metavar="SIZE", default="80MB", show_default=True, help="Of the model, such as 1GB."),
+            click.option(
+                "--max-size",
+                metavar="SIZE",
+                default="80MB",
+                show_default=True,
+                help="Of the model, such as 1GB; auto: as time and memory allow.",
+            ),
             click.option(
                 "--memory", metavar="SIZE", help="Of the whole process, such as 4GB.  [default: most of what is free]"
             ),

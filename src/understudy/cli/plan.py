@@ -66,7 +66,7 @@ def _arithmetic(plan: Plan) -> list[str]:
 def _forecast(plan: Plan, memory: str | None) -> list[str]:
     return [
         "From a model of what a run costs:",
-        f"  time              about {show_time(plan.seconds)}; a third or three times that may come",
+        f"  time              about {show_time(plan.seconds)}; half or twice that may come",
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
     ]

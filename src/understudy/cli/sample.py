@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import pyarrow as pa
@@ -19,6 +20,7 @@ from understudy.release import Release, load
 from understudy.release.marks import marked_path
 from understudy.release.parts import draw
 from understudy.release.tables import write_csv, write_tables
+from understudy.source import spark_session
 
 
 @click.command(
@@ -52,20 +54,41 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes that draw rows for a folder."
 )
+@click.option("--refined", is_flag=True, help="Bring the counts of each file nearer to the model's; takes longer.")
+@click.option("--engine", type=click.Choice(["spark"]), help="What draws the files of a folder, instead of processes here.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json
 def sample(
-    *, folder: Path, rows: int, given: tuple[str, ...], output: str | None, workers: int, seed: int | None, json_: bool
+    *,
+    folder: Path,
+    rows: int,
+    given: tuple[str, ...],
+    output: str | None,
+    refined: bool,
+    workers: int,
+    engine: str | None,
+    seed: int | None,
+    json_: bool,
 ) -> None:
     """Draw ROWS new rows from the model of the release in DIR. Costs no privacy."""
     release = load(folder)
     if not release.private:
         warn(release.notice)
     if output is not None and is_folder(output):
+        session = None if engine is None else spark_session()
         with _progress(rows) as told:
-            release.sample_to(output, rows, given_values(given), seed=seed, workers=workers, progress=told)
+            how: dict[str, Any] = {
+                "seed": seed,
+                "refined": refined,
+                "workers": workers,
+                "session": session,
+                "progress": told,
+            }
+            release.sample_to(output, rows, given_values(given), **how)
         click.echo(f"{_counted(rows)} in {output}.", err=True)
         return
+    if engine is not None or refined:
+        raise click.UsageError("--engine spark and --refined are for the files of a folder: name one with --out folder/.")
     tables = draw(release, rows, given_values(given), seed)
     if output is not None:
         written = write(tables, Path(output), release)

@@ -147,6 +147,7 @@ class RoundEntry(Entry):
     annealed: bool = Field(description="Whether the next round got less noise.")
     final: bool = Field(description="Whether this round used up the budget.")
     size: Size = Field(description="Bytes of the model's junction tree after the round.")
+    limit: Size | None = Field(default=None, description="Bytes that it was allowed to grow to; null where nobody kept it.")
 
     @property
     def choosing(self) -> float:

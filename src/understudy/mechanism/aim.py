@@ -26,6 +26,7 @@ from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
+from understudy.mechanism.capacity import Capacity
 from understudy.mechanism.config import AimConfig, CheckedConfig
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.judge import Judge, Paper
@@ -103,13 +104,15 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         model, budget = initialise(run, config, budget)  # line 7: costs 1/(2σ₀²) for each one-way marginal
         model = started(run, config, model)  # not in the paper: costs what was set aside, where there is a public table
         pace = Pace(run, config.time_limit)
+        capacity = Capacity(run, config, pace)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
         most = at_first = together(pool)
         while True:  # line 10: while ρ_used < ρ
             number = budget.times(most, run.remaining)  # one, but for a wide table
-            limit = run.share_with(budget, number) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
-            if pace.is_last() and not budget.final:
+            last = pace.is_last()
+            limit = run.share_with(budget, number) * capacity.now(budget, number)  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            if last and not budget.final:
                 budget, number, ended = last_budget(run.remaining, config.share), 1, "time"
             done = run_rounds(run, pool, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
             model, most = done.model, done.fitted if done.fitted < number else min(2 * most, at_first)
@@ -158,7 +161,7 @@ def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mod
         still += done.change <= done.threshold
         last = done.index == first + len(taken) - 1
         annealed = last and config.adaptive and 2 * still >= len(taken)
-        run.record(replace(done, annealed=annealed, final=budget.final, seconds=seconds))
+        run.record(replace(done, annealed=annealed, final=budget.final, limit=limit, seconds=seconds))
     return Rounds(after, run.rounds[-1].annealed, len(taken))
 
 
@@ -188,6 +191,7 @@ def _played(
         annealed=False,
         final=False,
         size=run.size,
+        limit=0,
         seconds=0.0,
         before=before,
     )

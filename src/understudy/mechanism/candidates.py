@@ -27,6 +27,9 @@ Precision = Literal["single", "double"]
 RANKING: Precision = "single"
 """The precision of the marginals that candidates are scored by; bounds compute them again in the same."""
 
+UNIT_CELLS = 1 << 12
+"""A marginal takes as long to be worked out and compared as so many cells of it do."""
+
 
 def require_capacity(domain: Domain, cliques: Sequence[Clique], candidates: Sequence[Clique], limit: int) -> None:
     """Refuse, before any spend, a capacity that the smallest useful model exceeds.
@@ -104,3 +107,8 @@ def require_tree(domain: Domain, cliques: Sequence[Clique], limit: int) -> None:
 
 def _mb(size: int) -> str:
     return f"{size / MEGABYTE:,.3g} MB"
+
+
+def units(marginals: float, cells: float) -> float:
+    """Return how much work it is to look at so many marginals with so many cells in all."""
+    return marginals + cells / UNIT_CELLS

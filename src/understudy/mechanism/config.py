@@ -19,6 +19,7 @@ MEGABYTE = 2**20
 
 Initial = Literal["independent", "uniform"]
 CandidateRule = Literal["closure", "workload"]
+Growth = Literal["fixed", "auto"]
 Criterion = Literal["aim", "mwem"]
 NoiseName = Literal["gaussian", "laplace"]
 Zero = TypeVar("Zero")
@@ -105,6 +106,8 @@ class RoundsConfig(CheckedConfig):
     """Seconds for the whole run, up to the saved release. One that would go on for longer spends what is left in one last
     round instead. Reading the table comes on top: how long it takes depends on the rows, so the clock stands still then.
     """
+    capacity: Growth = "fixed"
+    """The model grows towards ``max_size`` as the budget is spent, or (auto) as far as ``time_limit`` allows within it."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
@@ -115,6 +118,12 @@ class RoundsConfig(CheckedConfig):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
         if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
             raise UserError(f"time_limit must be a number of seconds, not {self.time_limit!r}.")
+        one_of("capacity", self.capacity, get_args(Growth))
+        if self.capacity == "auto" and self.time_limit is None:
+            raise UserError(
+                "A model as large as time allows (--max-size auto) needs a limit on the time: --time-limit 10m, say. "
+                "Nothing was spent."
+            )
 
     @property
     def share(self) -> Fraction:

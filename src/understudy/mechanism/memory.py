@@ -14,6 +14,7 @@ from understudy.addresses import most_addresses
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
+from understudy.mechanism.outcome import ASKED_AGAIN
 from understudy.privacy.door import HELD_BYTES
 from understudy.quantities import show_size
 from understudy.workload import Workload
@@ -39,6 +40,11 @@ ADDRESSES = 256 * MEGABYTE
 FREE_SHARE = 0.9
 """Of what the system has free: others use it too."""
 
+MACHINE_SHARE = 0.5
+"""Of all that the machine has, for a run whose model grows as far as it may and to which no limit was given."""
+GIVEN_SHARE = 0.75
+"""The same of a limit that was given: what the process holds already, such as the table, has a place beside it."""
+
 CONTROL = Path("/sys/fs/cgroup")
 
 
@@ -49,6 +55,7 @@ def peak_memory(workload: Workload, counted: Sequence[Clique], model: int, rows:
     """
     cells = counted.cells if isinstance(counted, Combinations) else sum(map(workload.domain.cells, counted))
     held = max(8 * cells, min(8 * workload.cells, HELD_BYTES)) + CELL_BYTES * min(workload.cells, COMPARED)
+    held += 8 * min(workload.cells, ASKED_AGAIN)
     listed = EACH * min(len(workload.closure), MOST_EACH)
     largest = min(model, 8 * workload.domain.cells())
     return FIXED + held + listed + MODELS * largest + VALUE_BYTES * (rows or 0) * len(workload.domain)
@@ -76,6 +83,22 @@ def require_memory(needed: int, memory: int | None = None) -> None:
             "Free some; or set a limit (--memory), and the model grows no larger than fits; or ask for a smaller workload "
             "(all-2way, all-1way), a smaller model (--max-size), or fewer bins. Nothing was spent."
         )
+
+
+def growing_memory(memory: int | None) -> int | None:
+    """Return what a run may plan with whose model grows as far as it may: a part of ``memory``, or of this machine's.
+
+    None where it cannot be told. Never of what is free: that depends on the private table, which may be in memory, and the
+    size of the model is released.
+    """
+    if memory is not None:
+        return int(GIVEN_SHARE * memory)
+    lines = _text(Path("/proc/meminfo")).splitlines()
+    found = [1024 * int(line.split()[1]) for line in lines if line.startswith("MemTotal:")]
+    found += [int(text) for group, most_in, _ in _groups() if (text := _text(group / most_in).strip()).isdigit()]
+    if (most := most_addresses()) is not None:
+        found.append(most - ADDRESSES)
+    return int(MACHINE_SHARE * max(min(found), 0)) if found else None
 
 
 def memory_left(memory: int | None = None) -> int | None:

@@ -25,6 +25,9 @@ from understudy.workload import Workload
 MOST_ROWS = 10_000_000
 """Rows of a synthetic table unless more are asked for: where noise is large, the noisy total can be any number."""
 
+ASKED_AGAIN = 1 << 22
+"""Cells of the finished model's marginals that are kept: the check, the table and the bounds ask for the same ones."""
+
 
 MOST_REFINED = 1 << 13
 """Marginals that a synthetic table is refined towards."""
@@ -73,6 +76,8 @@ class Round:
     final: bool
     size: int
     """JT-SIZE of the model after the round, in bytes."""
+    limit: int
+    """What it was allowed to grow to; one that was larger already stays."""
     seconds: float
     before: Model | None = field(repr=False)
     """p_{t-1}, that the candidates were scored by. Kept while this is some candidate's last round, or a late one."""

@@ -1,30 +1,34 @@
 """Whether time allows another round: a time limit is for the whole run, up to the saved release.
 
 Public: the clock stands still while the table is read, so that how long counting takes decides nothing. What comes after the
-rounds is forecast from how long the same kinds of work took so far; the constants were measured, and say on what.
+rounds is forecast from how long the same kinds of work took so far, as is on record of them, so that a run that is resumed
+forecasts the same; the constants were measured, and say on what.
 """
 
 from __future__ import annotations
 
+from dataclasses import astuple, fields
+from functools import cached_property
 from itertools import pairwise
 
-from understudy.mechanism.outcome import MOST_REFINED
-from understudy.mechanism.running import Run, units
+import numpy as np
 
-STEPS = 1000
-"""Of the fits still to come, that of the last round and the closer one after it: 75 to 1,860 on five tables."""
-CHECKED, REFINED, BOUNDED = 20_000, MOST_REFINED, 10 << 11
-"""Marginals that are looked at after the rounds, at most: by the check, to refine the table, for bounds (some ten times)."""
+from understudy.mechanism.calibration import Rates, measured
+from understudy.mechanism.candidates import units
+from understudy.mechanism.forecast import ACROSS, table_seconds
+from understudy.mechanism.running import Run
+
+STEPS = 300
+"""Of the fits still to come, that of the last round and the closer one after it: 150 to 260 on five tables where models are
+large, and up to 1,200 where they are so small that it does not matter."""
+CHECKED, BOUNDED = 20_000, 10 << 11
+"""Marginals that are looked at after the rounds, at most: of the finished model, once; of the last rounds', for bounds."""
 MOST_CELLS = 1 << 24
 """Cells of each of these kinds, at most."""
 MARGIN = 2.0
 """They are asked for in double precision, of models that are calibrated anew."""
-VALUE_SECONDS = 4e-6
-"""To draw and write one value: 1.5 millionths of a second, and several times that on a busy machine."""
-REFINING_SECONDS = 20.0
-"""To refine the table of a wide workload, at most: 4 billion cells are looked up, and on a busy machine …"""
-CELL_SECONDS = 5e-9
-"""… each takes so long."""
+TABLE_MARGIN = 1.5
+"""Times that drawing, refining and writing a table may take of what is forecast."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 
@@ -37,34 +41,48 @@ class Pace:
 
     def __init__(self, run: Run, limit: float | None) -> None:
         self._run, self._limit = run, limit
-        self._looks, self._room = [0.0], 0.0
+        self._looks, self._rows = [0.0], 0.0
+
+    @cached_property
+    def rates(self) -> Rates:
+        """How fast this machine is, by the run's own clock: what else it is busy with counts. Takes a second."""
+        size = len(fields(Rates))
+        found = self._run.note_array("rates of this machine", size, lambda: np.array(astuple(measured(self._run.clock))))
+        return Rates(*found.tolist())
 
     def is_last(self) -> bool:
         """Ask once a round, before it begins."""
         if self._limit is None:
             return False
+        self._rows = max(self._run.note(f"rows at look {len(self._looks)}", self._run.estimated_rows), 0.0)
         self._looks.append(self._run.look())
-        longest = max(b - a for a, b in pairwise(self._looks[-3:]))
-        # A run that is resumed had its first fits given, and took no time for them: the forecast never falls.
-        self._room = max(self._room, self._run.note(f"room at look {len(self._looks) - 1}", self._forecast))
-        return self._looks[-1] + 2 * 1.5 * longest + self._room > self._limit
+        return self.elapsed + 2 * 1.5 * self.round_seconds + self.growing + self.steady > self._limit
 
-    def _forecast(self) -> float:
-        """Return about how many seconds the run takes after its last round."""
+    @property
+    def elapsed(self) -> float:
+        """When it was asked last, in seconds since the run began."""
+        return self._looks[-1]
+
+    @property
+    def round_seconds(self) -> float:
+        """The longer of the last two rounds."""
+        return max(b - a for a, b in pairwise(self._looks[-3:]))
+
+    @property
+    def growing(self) -> float:
+        """About how many seconds the run takes after its last round, for work that grows with the model."""
         run = self._run
-        rows = 0.0 if run.fit is None else max(run.fit.model.total, 0.0)
-        drawing = VALUE_SECONDS * rows * len(run.domain) + min(REFINING_SECONDS, CELL_SECONDS * rows * _looked_up(run))
-        return STEPS * run.step_seconds + MARGIN * run.unit_seconds * _looked_at(run) + drawing + REST
+        across = ACROSS * self.rates.byte * run.size * min(len(run.workload.closure), CHECKED)  # candidates may all be near
+        return STEPS * run.step_seconds + MARGIN * max(run.unit_seconds * _looked_at(run), across)
+
+    @property
+    def steady(self) -> float:
+        """The same for work that does not."""
+        return TABLE_MARGIN * table_seconds(self._run.workload, self._rows, self.rates) + REST
 
 
 def _looked_at(run: Run) -> float:
     """Return how much work it is to look at all marginals that are looked at after the rounds."""
     whole, cells = len(run.workload.closure), run.workload.cells
-    parts = [min(whole, most) for most in (CHECKED, REFINED)] + [min(10 * whole, BOUNDED)]
+    parts = [min(whole, CHECKED), min(2 * whole, BOUNDED)]
     return sum(units(part, min(cells * part / whole, MOST_CELLS)) for part in parts)
-
-
-def _looked_up(run: Run) -> float:
-    """Return how many cells refinement looks up for a row: each value of a column, in each marginal with the column."""
-    refined = min(len(run.workload.closure), REFINED)
-    return sum(run.domain.sizes) * refined * 2.5 / len(run.domain)

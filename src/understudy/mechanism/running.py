@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from statistics import median
 from time import monotonic
 from typing import Any, Literal, TypeVar
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, WorkloadError
 from understudy.mechanism.anchors import anchored
-from understudy.mechanism.candidates import estimates
+from understudy.mechanism.candidates import estimates, units
 from understudy.mechanism.events import (
     Checked,
     Estimated,
@@ -32,7 +33,7 @@ from understudy.mechanism.events import (
     Selected,
 )
 from understudy.mechanism.notes import Notes
-from understudy.mechanism.outcome import Estimator, Outcome, PublicUse, Round
+from understudy.mechanism.outcome import ASKED_AGAIN, Estimator, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import light, parameters_of, remembered
@@ -69,10 +70,6 @@ LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
 
 
-UNIT_CELLS = 1 << 12
-"""A marginal takes as long to be worked out and compared as so many cells of it do."""
-
-
 LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
@@ -82,8 +79,6 @@ class Run(Notes):
 
     size = 0
     """Bytes of the junction tree of the last fit."""
-    step_seconds = 0.0
-    """How long a step of the last fit took."""
     fit: Fit | None
     """The last fit."""
     prior: Prior | None = None
@@ -125,14 +120,14 @@ class Run(Notes):
         self.selections: list[Selection] = []
         self.compared: list[Distances] = []
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
-        self._fits, self._gone = list[str](), set[str]()
+        self._fits, self._steps, self._gone = list[str](), list[float](), set[str]()
         self._fit_before, self._last = {}, {}
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self._takes_engine = engine, estimator is None
         self._estimator: Callable[..., Fit] = estimator or fit
         self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
-        self._clock: Callable[[], float] = door.timed(clock)
-        self._began = self._clock()
+        self.clock: Callable[[], float] = door.timed(clock)
+        self._began = self.clock()
 
     @property
     def domain(self) -> Domain:
@@ -190,6 +185,15 @@ class Run(Notes):
         self._journal.discard(sorted(names - self._gone))
         self._gone |= names
 
+    def estimated_rows(self) -> float:
+        """How many rows the table has by the last model; 0 where there is none yet."""
+        return 0.0 if self.fit is None else self.fit.model.total
+
+    @property
+    def step_seconds(self) -> float:
+        """How long a step of a fit takes: the middle one of the last three fits, as is on record of them."""
+        return median(self._steps[-3:]) if self._steps else 0.0
+
     @property
     def fits(self) -> int:
         """How many models were fitted so far."""
@@ -198,7 +202,7 @@ class Run(Notes):
     @property
     def seconds(self) -> float:
         """Since the run began, without the time that the door spent on reading the table."""
-        return self._clock() - self._began
+        return self.clock() - self._began
 
     def look(self) -> float:
         """Look at the clock for a decision: a run that is resumed sees the same times again, and goes on from there."""
@@ -211,7 +215,7 @@ class Run(Notes):
         seconds = self.note(f"look {self._looks} at the clock", now)
         self._looks += 1
         if not seen:
-            self._began = self._clock() - seconds
+            self._began = self.clock() - seconds
         return seconds
 
     @property
@@ -268,20 +272,21 @@ class Run(Notes):
         self, candidates: Sequence[Candidate], *, epsilon: float, number: int, round_index: int
     ) -> Sequence[Selection]:
         """Choose candidates through the door, each among those that are left; ``round_index`` is that of the first."""
-        began, before = self._clock(), self._ahead
+        began, before = self.clock(), self._ahead
         chosen = self.door.ask(Choices(candidates, epsilon, number)).chosen
         self.selections += chosen
-        seconds, self._ahead = self._clock() - began + before, 0.0
-        self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
+        seconds, self._ahead = self.clock() - began + before, 0.0
+        work = units(len(candidates), self._cells(c.clique for c in candidates))
+        self.unit_seconds = self.note(f"pace of choice {len(self.selections)}", lambda: seconds / work)
         for k, found in enumerate(chosen):
             self.tell(Selected(round_index + k, found.clique, found.epsilon, float(found.rho)))
         return chosen
 
     def timed(self, work: Callable[[], Result]) -> Result:
         """Do some of the work of the next choice ahead of it: its time counts with the choice."""
-        began = self._clock()
+        began = self.clock()
         done = work()
-        self._ahead += self._clock() - began
+        self._ahead += self.clock() - began
         return done
 
     def _cells(self, cliques: Iterable[Clique]) -> int:
@@ -320,7 +325,7 @@ class Run(Notes):
         return self.estimate(0)
 
     def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
-        began = self._clock()
+        began = self.clock()
         on: dict[str, Any] = {"engine": self._engine(self.size)} if self._takes_engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
@@ -340,8 +345,8 @@ class Run(Notes):
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
-        seconds = self._clock() - began
-        self.step_seconds = seconds / max(fit.iterations, 1)
+        seconds = self.clock() - began
+        self._steps.append(fit.seconds / max(fit.iterations, 1))
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 
@@ -360,6 +365,8 @@ class Run(Notes):
         if self.fit is not None:
             total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
             self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
+        if self.fit is not None and type(self.fit.model) is Model:
+            self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         looked = sum((m.rho for m in self.inside), Fraction(0))
@@ -386,8 +393,3 @@ class Run(Notes):
             inside=tuple(self.inside),
             public=None if self.public is None else PublicUse(self.public.rows, self.public.digest, self.prior is not None),
         )
-
-
-def units(marginals: float, cells: float) -> float:
-    """Return how much work it is to look at so many marginals with so many cells in all."""
-    return marginals + cells / UNIT_CELLS

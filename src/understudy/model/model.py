@@ -17,6 +17,7 @@ from understudy.errors import SchemaError
 from understudy.model.engine import NUMPY, Calibrated, Engine, Precision
 from understudy.model.evidence import evidence
 from understudy.model.generation import Method, generate
+from understudy.model.kept import Kept
 from understudy.model.network import Flat, Network
 from understudy.model.refinement import refine
 from understudy.model.threads import one_thread
@@ -33,6 +34,7 @@ class Model:
     engine: Engine = field(default=NUMPY, kw_only=True, repr=False)
     """What infers and answers."""
     _known: dict[str, tuple[Network, Calibrated]] = field(default_factory=dict, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False)
 
     def calibrated_as(self, network: Network, calibrated: Calibrated) -> Model:
         """Keep the calibration that a fit ended with, to save doing it again."""
@@ -72,8 +74,21 @@ class Model:
 
         Single precision is right to about a millionth of the total, in half the time and memory: enough to rank by.
         """
+        if precision == "double":
+            return self._kept.answer(cliques, self._answer)
+        return self._answer(cliques, precision)
+
+    def _answer(self, cliques: Sequence[Clique], precision: Precision = "double") -> list[NDArray[np.float64]]:
         with one_thread():
             return self._calibrated[1].marginals(cliques, self.total, precision)
+
+    def keep_answers(self, cells: int) -> None:
+        """Keep the next marginals in double precision, so many cells at most: several steps will ask for the same."""
+        self._kept.room = cells
+
+    def forget_answers(self) -> None:
+        """Let go of them again."""
+        self._kept.forget()
 
     def given(self, fixed: Mapping[str, int]) -> Model:
         """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""

@@ -16,6 +16,7 @@ from understudy.privacy import Measurement
 from understudy.release.inside import Weights, inside_weights
 from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
+from understudy.workload import Workload
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +46,18 @@ class Contents:
     def arrow(self) -> pa.Table:
         """The synthetic table in the types of the schema."""
         return self.synthetic.arrow
+
+    @cached_property
+    def workload(self) -> Workload:
+        """The marginals that the table should preserve."""
+        named, domain = self.manifest.workload, self.schema.domain
+        if (rule := named.rule) is not None:
+            if rule.column is None:
+                return Workload.all_kway(domain, rule.size)
+            return Workload.target(domain, rule.column, rule.size)
+        listed = named.marginals or []
+        cliques = tuple(domain.clique(query.attributes) for query in listed)
+        return Workload(domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @cached_property
     def inside(self) -> Weights:

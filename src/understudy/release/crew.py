@@ -20,23 +20,23 @@ from typing import Any
 
 from understudy.errors import UserError
 from understudy.release.contents import Contents
-from understudy.release.drawing import Drawing
 from understudy.release.parts import Parts
 from understudy.release.storage import write_into
 from understudy.release.synthetic import SyntheticTable
 
 Told = Callable[[int], None]
 """Is told how many rows there are, at the start and after each part."""
+Draw = Callable[[Contents, Parts, Sequence[int]], Generator[int, None, None]]
+"""Draws the parts that are missing, and yields each when it is there."""
 
 
-def draw_parts(contents: Contents, parts: Parts, workers: int, told: Told) -> None:
-    """Draw the parts that are missing, by so many processes; a single one is this process."""
+def draw_parts(contents: Contents, parts: Parts, draw: Draw, told: Told) -> None:
+    """Have the parts that are missing drawn."""
     missing = parts.missing()
     there = parts.sample.rows - sum(map(parts.sample.rows_of, missing))
     told(there)
-    drawn = _by_crew if min(workers, len(missing)) > 1 else _here
     try:
-        with closing(drawn(contents, parts, missing, workers)) as numbers:
+        with closing(draw(contents, parts, missing)) as numbers:
             for part in numbers:
                 there += parts.sample.rows_of(part)
                 told(there)
@@ -44,8 +44,17 @@ def draw_parts(contents: Contents, parts: Parts, workers: int, told: Told) -> No
         parts.clear()
 
 
+def by_processes(workers: int) -> Draw:
+    """Return what draws parts by so many processes; a single one is this process."""
+
+    def draw(contents: Contents, parts: Parts, missing: Sequence[int]) -> Generator[int, None, None]:
+        return (_by_crew if min(workers, len(missing)) > 1 else _here)(contents, parts, missing, workers)
+
+    return draw
+
+
 def _here(contents: Contents, parts: Parts, missing: Sequence[int], workers: int) -> Generator[int, None, None]:
-    drawing = Drawing(contents, parts.sample.given)
+    drawing = parts.sample.drawing(contents)
     for part in missing:
         parts.write(part, drawing)
         yield part
@@ -55,11 +64,16 @@ def _by_crew(contents: Contents, parts: Parts, missing: Sequence[int], workers: 
     """Deal the parts out to processes, and yield each when it is there."""
     shares = [list(missing[first::workers]) for first in range(min(workers, len(missing)))]
     with TemporaryDirectory(prefix="understudy-") as name:
-        empty = SyntheticTable(contents.schema, contents.schema.arrow_schema.empty_table()).marked(contents.notice)
-        write_into(replace(contents, synthetic=empty), Path(name), "parquet")
+        write_without_rows(contents, Path(name))
         task = {"folder": str(parts.folder.absolute()), "sample": asdict(parts.sample), "mine": parts.mine, "shares": shares}
         (Path(name) / "task.json").write_text(json.dumps(task), encoding="utf-8")
         yield from _reports(name, len(shares))
+
+
+def write_without_rows(contents: Contents, folder: Path) -> None:
+    """Write what others need to draw rows: a release whose own table has none."""
+    empty = SyntheticTable(contents.schema, contents.schema.arrow_schema.empty_table()).marked(contents.notice)
+    write_into(replace(contents, synthetic=empty), folder, "parquet")
 
 
 def _reports(folder: str, workers: int) -> Generator[int, None, None]:

@@ -100,6 +100,7 @@ def make_release(
         public=_public(outcome),
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
+    model.forget_answers()
     table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
     return Release(manifest, schema, model, outcome.measurements, table, outcome.inside, convert)
 
@@ -178,6 +179,7 @@ def _round(r: Round) -> RoundEntry:
         annealed=bool(r.annealed),
         final=r.final,
         size=r.size,
+        limit=r.limit,
     )
 
 

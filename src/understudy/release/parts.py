@@ -46,16 +46,25 @@ class Sample:
     given: Mapping[str, Any]
     private: bool
     notice: str
+    refined: bool = False
+    """Whether the counts of each part are brought nearer to the model's on the workload."""
 
     @classmethod
     def of(
-        cls, contents: Contents, rows: int, given: Mapping[str, Any] | None, seed: int | None, part_rows: int | None = None
+        cls,
+        contents: Contents,
+        rows: int,
+        given: Mapping[str, Any] | None,
+        seed: int | None,
+        part_rows: int | None = None,
+        *,
+        refined: bool = False,
     ) -> Sample:
         """Say what is drawn from ``contents``. Without a seed, one is made up."""
         plain = json.loads(json.dumps(dict(given or {}), default=str))
         most = part_rows or max(1, min(MOST_ROWS, MOST_VALUES // len(contents.schema.columns)))
         chosen = secrets.randbits(128) if seed is None else seed
-        return cls(_digest(contents), rows, most, chosen, plain, contents.private, contents.notice)
+        return cls(_digest(contents), rows, most, chosen, plain, contents.private, contents.notice, refined)
 
     @property
     def parts(self) -> int:
@@ -65,6 +74,10 @@ class Sample:
     def rows_of(self, part: int) -> int:
         """Return the rows of one part; the last may have fewer."""
         return min(self.part_rows, self.rows - part * self.part_rows)
+
+    def drawing(self, contents: Contents) -> Drawing:
+        """Return what draws its rows."""
+        return Drawing(contents, self.given, refined=self.refined)
 
     def tables(self, part: int, drawing: Drawing) -> Iterator[pa.Table]:
         """Draw one part, some rows at a time."""
@@ -121,7 +134,7 @@ class Parts:
 
     def clear(self) -> None:
         """Remove what this run began and did not finish."""
-        for path in self.folder.glob(f".*.{self.mine}"):
+        for path in self.folder.glob(f".*.{self.mine}*"):
             path.unlink(missing_ok=True)
 
     def _whole(self, part: int) -> bool:
@@ -160,5 +173,6 @@ def _difference(found: Sample, wanted: Sample) -> str:
     if found.release != wanted.release:
         return "a sample of another release"
     words = {"rows": "{:,} rows", "part_rows": "parts of {:,} rows", "seed": "the seed {}", "given": "the given values {}"}
+    words["refined"] = "refined = {}"
     name = next((name for name in words if getattr(found, name) != getattr(wanted, name)), None)
     return "another sample" if name is None else "a sample with " + words[name].format(getattr(found, name))

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from understudy.manifest import Manifest, RoundEntry
 from understudy.privacy import Charge, Distances, Unit
 from understudy.release.answer import Answer
 from understudy.release.contents import Contents
-from understudy.release.crew import Told, draw_parts
+from understudy.release.crew import Told, by_processes, draw_parts
 from understudy.release.drawing import Drawing
 from understudy.release.figure_intervals import Simulation
 from understudy.release.figures import Figures, figures
@@ -31,6 +31,7 @@ from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
 from understudy.release.parts import Parts, Sample
 from understudy.release.show import as_html, as_text
+from understudy.release.spark import draw_files, draw_frame
 from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
 from understudy.report import render_report
@@ -45,7 +46,6 @@ from understudy.uncertainty import (
     bounds,
     cell_intervals,
 )
-from understudy.workload import Workload
 
 TableFormat = Literal["csv", "parquet"]
 
@@ -123,18 +123,6 @@ class Release(Contents):
     def weight(self) -> float:
         """How many rows of the private table one synthetic row stands for (about 1, unless rows were asked for)."""
         return self.manifest.table.weight
-
-    @cached_property
-    def workload(self) -> Workload:
-        """The marginals that the table should preserve."""
-        named = self.manifest.workload
-        if (rule := named.rule) is not None:
-            if rule.column is None:
-                return Workload.all_kway(self.domain, rule.size)
-            return Workload.target(self.domain, rule.column, rule.size)
-        listed = named.marginals or []
-        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
-        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:
@@ -255,20 +243,40 @@ class Release(Contents):
         given: Mapping[str, Any] | None = None,
         *,
         seed: int | None = None,
+        refined: bool = False,
         workers: int = 2,
+        session: Any = None,
         progress: Told | None = None,
     ) -> Path:
         """Write ``rows`` new rows, however many, to Parquet files in ``folder``; memory does not grow with their number.
 
         Each file is drawn by itself, with counts near the model's, by so many ``workers`` (processes). The same ``seed``
         gives the same rows, whatever their number. What was stopped goes on when it is asked for again: files that are there
-        stay, and a folder with another sample is refused. ``progress`` is told how many rows there are.
+        stay, and a folder with another sample is refused. ``progress`` is told how many rows there are. Rows that are
+        ``refined``, as those of a release's own table are, come nearer to the model on the workload's marginals, file by
+        file; they take several times as long, and are no unbiased draw.
+
+        The executors of a Spark ``session`` draw the files instead, where one is given: the same rows, into a folder that
+        they share with this process.
         """
-        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"))
+        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"), refined=refined)
         Drawing(self, asked.given)  # what cannot be drawn is refused before there is a folder
         parts = Parts.begun(Path(folder), asked, seeded=seed is not None)
-        draw_parts(self, parts, max(1, _whole(workers, "workers")), progress or (lambda there: None))
+        by = by_processes(max(1, _whole(workers, "workers"))) if session is None else partial(draw_files, session=session)
+        draw_parts(self, parts, by, progress or (lambda there: None))
         return parts.folder
+
+    def sample_frame(
+        self, session: Any, rows: int, given: Mapping[str, Any] | None = None, *, seed: int | None = None
+    ) -> Any:
+        """Return ``rows`` new rows as a DataFrame of the Spark ``session``, to be written wherever Spark writes.
+
+        Its executors draw them, when Spark asks for them, in as many partitions as there are parts. The rows are those that
+        ``sample_to`` writes with the same ``seed``; without one, a seed is made up, so that they stay the same.
+        """
+        asked = Sample.of(self, _whole(rows), given, None if seed is None else _whole(seed, "seed"))
+        Drawing(self, asked.given)
+        return draw_frame(self, asked, session)
 
     def save(self, folder: str | Path, *, format: TableFormat = "csv", report: bool = True, overwrite: bool = False) -> Path:
         """Write the release and its ``report`` to ``folder``, all of it or nothing; ``understudy.load`` reads it back."""

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from understudy.release.drawing import Drawing
 from understudy.release.parts import Parts, Sample
 from understudy.release.storage import read
 
@@ -21,7 +20,7 @@ def work(folder: Path, number: int) -> None:
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     parts = Parts(Path(task["folder"]), Sample(**task["sample"]), task["mine"])
     try:
-        drawing = Drawing(read(folder), parts.sample.given)
+        drawing = parts.sample.drawing(read(folder))
         for part in task["shares"][number]:
             parts.write(part, drawing)
             report(part=part)

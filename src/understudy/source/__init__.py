@@ -7,7 +7,7 @@ from understudy.source.codes import Codes
 from understudy.source.csv import Csv
 from understudy.source.opening import open_source
 from understudy.source.protocol import Source
-from understudy.source.spark import spark_frame
+from understudy.source.spark import spark_frame, spark_session
 from understudy.source.sql import Sql
 from understudy.source.tables import MemorySource, StreamedSource
 from understudy.source.tally import Tally
@@ -23,5 +23,6 @@ __all__ = [
     "Tally",
     "open_source",
     "spark_frame",
+    "spark_session",
     "unopened",
 ]

@@ -35,8 +35,8 @@ def is_spark(data: Any) -> bool:
     return type(data).__module__.startswith("pyspark.sql.") and type(data).__name__ == "DataFrame"
 
 
-def spark_frame(table: str | None, path: str | None) -> Any:
-    """Return a table of Spark's catalog, or Parquet files as Spark reads them, in the session that Spark is set up for."""
+def spark_session() -> Any:
+    """Return the session that Spark is set up for."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -49,6 +49,12 @@ def spark_frame(table: str | None, path: str | None) -> Any:
             context.setLogLevel("OFF")  # Spark's log may quote rows
             if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
                 context.pythonExec = sys.executable
+    return session
+
+
+def spark_frame(table: str | None, path: str | None) -> Any:
+    """Return a table of Spark's catalog, or Parquet files as Spark reads them, in the session that Spark is set up for."""
+    session = spark_session()
     with guarded(f'The Spark table "{table or path}"', "Is there such a table?"):
         return session.read.parquet(path) if table is None else session.table(table)
 

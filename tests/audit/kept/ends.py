@@ -161,7 +161,7 @@ MUTANTS: list[Mutant] = [
         "a-limit-on-memory-changes-nothing",
         35,
         "The model grows as large as ever, whatever memory was allowed",
-        ("request.py", "        if room is not None:\n", "        if False:\n"),
+        ("request.py", "        taken = _within(room, taken,", "        taken = _within(None, taken,"),
         f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(
@@ -188,5 +188,19 @@ MUTANTS: list[Mutant] = [
         "How long it takes to count the table decides when a run ends",
         ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
         f"{PACE}test_how_long_counting_takes_decides_nothing",
+    ),
+    one(
+        "the-model-by-what-is-free",
+        14,
+        "A model as large as fits into what is free, which depends on the table",
+        ("mechanism/memory.py", 'if line.startswith("MemTotal:")]', 'if line.startswith("MemAvailable:")]'),
+        f"{MEMORY}test_how_much_memory_is_free_decides_nothing_about_the_model",
+    ),
+    one(
+        "the-model-by-the-time-of-counting",
+        10,
+        "How long it takes to count the table decides how large the model grows",
+        ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
+        f"{PACE}test_how_long_counting_takes_does_not_decide_how_large_the_model_grows",
     ),
 ]
