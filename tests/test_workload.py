@@ -147,7 +147,7 @@ def test_a_list_of_names_is_a_query_of_weight_one() -> None:
     )
 
 
-@pytest.mark.parametrize("queries", [["a"], 5, {"a": 1}, [{"attributes": ["a"]}], [["a", 1, 2]], [(3, 1.0)], "a", [5]])
+@pytest.mark.parametrize("queries", [["a"], 5, {"a": 1}, [{"attributes": "a"}], [["a", 1, 2]], [(3, 1.0)], "a", [5]])
 def test_what_is_no_list_of_queries_is_refused_in_words(queries: Any) -> None:
     with pytest.raises(WorkloadError, match=r"quer"):
         Workload.of(ABCD, queries)

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
@@ -34,8 +32,9 @@ from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
+from understudy.mechanism.strategy import strategy_for
 from understudy.model import CELL_BYTES, Model
-from understudy.privacy import selection_epsilon_for
+from understudy.privacy import Candidate, Measurement, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
@@ -90,7 +89,7 @@ class Aim(Mechanism):
 def algorithm_1(run: Run, judge: Judge) -> Outcome:
     """AIM. Lines 1–3, the inputs, are in ``run`` and the judge's settings; ρ is what is left in the door's budget."""
     config = judge.config
-    pool = Pool(run.workload, config)
+    pool = Pool(run.workload, config, run.door.unit)
     require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
@@ -124,14 +123,12 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
     selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
-    measurement = run.measure(  # line 14: costs 1/(2σ²)
-        selection.clique, scale=scale, noise=config.noise, round_index=index
-    )
-    after = run.estimate(index)  # line 15: no cost
     before = scored[selection.index]
+    measurement = measure_chosen(run, config, before, run.remaining if budget.final else budget.measure, scale)
+    after = run.estimate(index)  # line 15: no cost
     threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
     change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
-        f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
+        f"change of round {index}", lambda: before.gap(after.marginal(selection.clique))
     )
     return Round(
         index=index,
@@ -147,6 +144,14 @@ def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mode
         seconds=run.seconds - began,
         before=model,
     ), after
+
+
+def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction, scale: float) -> Measurement:
+    """Line 14: costs 1/(2σ²). Where sums of the marginal are asked for, the strategy for them is measured for ``rho``."""
+    index, how = len(run.rounds) + 1, None if chosen.query is None else strategy_for(chosen.query).measured
+    if how is not None:
+        scale = linear_scale_for(rho, how, config.noise, run.door.unit)
+    return run.measure(chosen.clique, scale=scale, noise=config.noise, round_index=index, query=how)
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:

@@ -39,8 +39,8 @@ class Selection:
 class Choice(Question[Selection]):
     """Asks for one of ``candidates``, with P ∝ exp(epsilon · score / (2 · sensitivity)).
 
-    Costs ``epsilon² / 8``. The sensitivity is the largest weight times ``unit.score``; the scores are not
-    monotone in the table, hence the 2.
+    Costs ``epsilon² / 8``. The sensitivity is the largest of each weight times how far the distance moves (``unit.score``,
+    or what the candidate's query says); the scores are not monotone in the table, hence the 2.
     """
 
     candidates: Sequence[Candidate]
@@ -70,7 +70,9 @@ class Choice(Question[Selection]):
         """Return what was chosen from, and how sharply; estimates follow from earlier answers."""
         penalties = [float(candidate.penalty).hex() for candidate in self.candidates]
         chosen_from = {"select": list(self.reads), "weights": self.weights.tolist(), "penalties": penalties}
-        return {**chosen_from, "scale": self.mask(unit).scale.hex()}
+        queries = [None if c.query is None else c.query.described for c in self.candidates]
+        asked = {"queries": queries} if any(queries) else {}
+        return {**chosen_from, **asked, "scale": self.mask(unit).scale.hex()}
 
     def cost(self, unit: Unit) -> Fraction:
         """Return the cost of a selection, whatever the unit: the scale follows from it."""
@@ -78,7 +80,7 @@ class Choice(Question[Selection]):
 
     def mask(self, unit: Unit) -> Mask:
         """Return the exponential mechanism for these weights."""
-        sensitivity = int(self.weights.max()) * unit.score
+        sensitivity = max(w * c.moved(unit) for w, c in zip(self.weights.tolist(), self.candidates, strict=True))
         return Mask("selection", float_above(2 * sensitivity / positive(self.epsilon, "epsilon")), sensitivity)
 
     def require(self, domain: Domain) -> None:
@@ -119,3 +121,5 @@ def require_estimates(candidates: Sequence[Candidate], domain: Domain) -> None:
         if candidate.estimate.shape != domain.shape(candidate.clique):
             name = f"Candidate ({', '.join(candidate.clique)})"
             raise WorkloadError(f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's.")
+        if candidate.query is not None and candidate.query.shape != candidate.estimate.shape:
+            raise WorkloadError(f"Candidate ({', '.join(candidate.clique)}): the query is of another marginal's shape.")
