@@ -128,10 +128,10 @@ class RunningErrors(_SubsampleError):
     def add(self, cliques: Mapping[Clique, float], share: float, real: Sequence[Counts], made: Sequence[Counts]) -> None:
         """Count in some marginals, with their weights; a unit of error adds ``share`` of its weight to the workload's."""
         rows, shares = max(self.total, 1), [share * cost for cost in cliques.values()]
-        for (clique, cost), share, ours, theirs in zip(cliques.items(), shares, real, made, strict=True):
+        for (clique, cost), part, ours, theirs in zip(cliques.items(), shares, real, made, strict=True):
             gap = np.abs(self.workload.errors(clique, np.asarray(ours - theirs, dtype=np.float64)))
-            self.l1 += share * float(gap.sum()) / rows
-            self.l2 += share * float(np.sqrt(np.square(gap).sum())) / rows
+            self.l1 += part * float(gap.sum()) / rows
+            self.l2 += part * float(np.sqrt(np.square(gap).sum())) / rows
             self.worst = max(self.worst, cost * float(gap.max()) / rows)
         counts, weights = _distinct(real, shares)
         self.counts, place = np.unique(np.concatenate([self.counts, counts]), return_inverse=True)

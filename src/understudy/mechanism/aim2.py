@@ -110,7 +110,7 @@ class Fitted:
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
-        by_noise = as_candidates(model, choices, run.workload, self.config, scale, run.door.unit)
+        by_noise = as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
         def expected() -> NDArray[np.float64]:
             estimated = run.timed(lambda: [c.estimate for c in by_noise])

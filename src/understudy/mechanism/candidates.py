@@ -77,6 +77,7 @@ def as_candidates(
     workload: Workload,
     config: AimConfig,
     scale: float,
+    *,
     unit: Unit = Unit.ADD_REMOVE,
 ) -> list[Candidate]:
     """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r.

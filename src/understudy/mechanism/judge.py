@@ -62,7 +62,7 @@ class Paper:
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Take √(2/π) σ off for each cell."""
-        return as_candidates(model, choices, run.workload, self.config, scale, run.door.unit)
+        return as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Return √(2/π) σ n, or what is expected of the noise on the sums that are asked for."""

@@ -59,7 +59,7 @@ def strategy_for(query: Product) -> Strategy:
 
 @lru_cache(maxsize=256)
 def _best(shape: tuple[int, int], stored: bytes) -> tuple[Whole | None, float]:
-    """Return the strategy for one attribute with this map, and what the answers err by, for each of its own noise's errors."""
+    """Return the strategy for one attribute with this map, and what the answers err by for a noise of 1."""
     query = np.frombuffer(stored, dtype=np.int64).reshape(shape)
     some: list[Whole | None] = [None, *(strategies(query) if shape[1] <= LARGEST else ())]
     found = [(how, _row_norms(query, how)) for how in some]
