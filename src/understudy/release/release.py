@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -122,8 +122,9 @@ class Release(Contents):
                 return Workload.all_kway(self.domain, rule.size)
             return Workload.target(self.domain, rule.column, rule.size)
         listed = named.marginals or []
-        cliques = tuple(self.domain.clique(query.attributes) for query in listed)
-        return Workload(self.domain, cliques, tuple(query.weight for query in listed), named.queries)
+        asked = [{} if query.asked is None else query.asked.model_dump() for query in listed]
+        entries = [{"attributes": q.attributes, "weight": q.weight, **how} for q, how in zip(listed, asked, strict=True)]
+        return replace(Workload.of(self.domain, entries), queries=named.queries)
 
     @property
     def codes(self) -> NDArray[np.int32]:

@@ -71,13 +71,25 @@ def listed(domain: Domain, entry: Mapping[str, object]) -> Listed:
     found: dict[str, Axis] = {}
     for key in ("prefixes", "ranges"):
         for name in _names(entry.get(key, ()), key):
-            _add(found, clique, name, (prefixes if key == "prefixes" else ranges)(domain[name] if name in clique else 1))
+            _require_new(found, clique, name)
+            found[name] = (prefixes if key == "prefixes" else ranges)(domain[name])
     weights = entry.get("weights", {})
     if not isinstance(weights, Mapping):
         raise WorkloadError(f"weights are a table: for each attribute a list with a number for each value, not {weights!r}.")
     for name, given in weights.items():
-        _add(found, clique, name, weighted(name, given, domain[name] if name in clique else 1))
+        _require_new(found, clique, name)
+        found[name] = weighted(name, given, domain[name])
     return Listed(attributes, entry.get("weight", 1.0), found)
+
+
+def described(asked: Asked) -> dict[str, object]:
+    """Return maps as plain data, in the form that ``listed`` reads."""
+    found: dict[str, object] = {}
+    for key in ("prefixes", "ranges"):
+        names = [name for name, axis in asked.items() if axis.kind == key]
+        found |= {key: names} if names else {}
+    weights = {name: axis.matrix.tolist() for name, axis in asked.items() if axis.kind == "weights"}
+    return found | ({"weights": weights} if weights else {})
 
 
 @lru_cache(maxsize=64)
@@ -133,12 +145,11 @@ def _together(values: int, maps: Sequence[Axis | None]) -> NDArray[np.int64] | i
     return np.vstack([np.eye(values, dtype=np.int64) if one is None else one.matrix for one in distinct])
 
 
-def _add(found: dict[str, Axis], clique: Clique, name: object, axis: Axis) -> None:
-    if name not in clique or not isinstance(name, str):
+def _require_new(found: Asked, clique: Clique, name: str) -> None:
+    if name not in clique:
         raise WorkloadError(f'"{name}" is not among the attributes of its query: {", ".join(clique)}.')
     if name in found:
-        raise WorkloadError(f'"{name}" is asked for in two ways in one query: list the query twice instead.')
-    found[name] = axis
+        raise WorkloadError(f'"{name}" is asked for in two ways in one query: choose one.')
 
 
 def _names(given: object, key: str) -> Sequence[str]:

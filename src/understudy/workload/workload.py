@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Combinations, Domain
 from understudy.errors import WorkloadError, did_you_mean
 from understudy.privacy import Product
-from understudy.workload.asking import Asked, Axis, Listed, listed, norm, query_of
+from understudy.workload.asking import Asked, Axis, Listed, described, listed, norm, query_of
 
 MAX_QUERIES = 10**9
 """More marginals than this are refused: it is a slip of k."""
@@ -248,7 +248,8 @@ class Workload:
 
     def describe(self) -> list[dict[str, object]]:
         """Return the queries as plain data, in the form that ``load`` reads."""
-        return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.query_weights, strict=True)]
+        listed = zip(self.cliques, self.query_weights, strict=True)
+        return [{"attributes": list(r), "weight": c, **described(self.asked.get(r, {}))} for r, c in listed]
 
 
 @dataclass(frozen=True)
