@@ -18,7 +18,7 @@ import numpy as np
 
 from inside import _codes, schema_of, table_of
 from understudy.domain import Domain
-from understudy.mechanism.registry import make_mechanism
+from understudy.mechanism.registry import mechanism
 from understudy.metrics import workload_error
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
@@ -72,7 +72,7 @@ def main() -> None:
             errors, began = [], time.process_time()
             for seed in range(args.first, args.first + args.seeds):
                 door = Door(source, Budget.of(epsilon=args.epsilon, delta=1e-9), noise=ResearchNoise(seed))
-                model = make_mechanism(args.mechanism).run(door, workload).model
+                model = mechanism(args.mechanism).run(door, workload).model
                 assert model is not None
                 errors.append(workload_error(asked, real, model.marginals(asked.cliques)))
             means[way] = float(np.mean(errors))

@@ -6,7 +6,7 @@ without a map are asked for value by value, so that prefixes of income with regi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -23,7 +23,10 @@ WHOLE = 2**12
 """The largest weight of a value as a whole number; the others are in proportion, and rounded."""
 MOST_RANGES = 128
 """An attribute with more values than this has too many ranges."""
-KEYS = ("attributes", "weight", "prefixes", "ranges", "weights")
+KEYS = ("attributes", "weight", "prefixes", "ranges", "totals", "weights")
+
+Values = Callable[[str], Sequence[float]]
+"""What each value of an attribute counts as in a total."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ class Listed(NamedTuple):
     asked: Asked
 
 
-def listed(domain: Domain, entry: Mapping[str, object]) -> Listed:
-    """Read a query that is given by names: attributes, weight, prefixes, ranges and weights."""
+def listed(domain: Domain, entry: Mapping[str, object], values: Values | None = None) -> Listed:
+    """Read a query that is given by names: attributes, weight, prefixes, ranges, totals and weights."""
     for key in entry:
         if key not in KEYS:
             hint = did_you_mean(str(key), KEYS)
@@ -73,6 +76,11 @@ def listed(domain: Domain, entry: Mapping[str, object]) -> Listed:
         for name in _names(entry.get(key, ()), key):
             _require_new(found, clique, name)
             found[name] = (prefixes if key == "prefixes" else ranges)(domain[name])
+    for name in _names(entry.get("totals", ()), "totals"):
+        if values is None:
+            raise WorkloadError(f'What the values of "{name}" count as is not known here: give weights instead of totals.')
+        _require_new(found, clique, name)
+        found[name] = weighted(name, list(values(name)), domain[name])
     weights = entry.get("weights", {})
     if not isinstance(weights, Mapping):
         raise WorkloadError(f"weights are a table: for each attribute a list with a number for each value, not {weights!r}.")

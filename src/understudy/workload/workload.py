@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Combinations, Domain
 from understudy.errors import WorkloadError, did_you_mean
 from understudy.privacy import Product
-from understudy.workload.asking import Asked, Axis, Listed, described, listed, norm, query_of
+from understudy.workload.asking import Asked, Axis, Listed, Values, described, listed, norm, query_of
 
 MAX_QUERIES = 10**9
 """More marginals than this are refused: it is a slip of k."""
@@ -59,15 +59,15 @@ class Workload:
     """Of those of ``cliques`` that are asked for more than their cells: the maps of their attributes."""
 
     @classmethod
-    def of(cls, domain: Domain, queries: Iterable[Query]) -> Workload:
+    def of(cls, domain: Domain, queries: Iterable[Query], values: Values | None = None) -> Workload:
         """Make a workload from ``[(attributes, weight), ...]``, or lists of attributes, of weight 1 each; or from
         mappings, as in a file: ``{"attributes": ["income", "region"], "prefixes": "income"}``.
 
-        Repeats add up, zero weight asks nothing.
+        Repeats add up, zero weight asks nothing. Totals need ``values``: what each value of an attribute counts as.
         """
         if not isinstance(queries, Iterable) or isinstance(queries, str | Mapping):
             raise WorkloadError(f"A workload is a list of queries, or the name of one such as all-2way, not {queries!r}.")
-        entries = [_entry(domain, query) for query in queries]
+        entries = [_entry(domain, query, values) for query in queries]
         found = [(_clique(domain, one.attributes), _weight(one.weight), one.asked) for one in entries]
         if not found:
             raise WorkloadError("The workload is empty: list at least one set of attributes.")
@@ -119,20 +119,20 @@ class Workload:
         return cls.of(domain, [([domain.attributes[i] for i in groups[j]], 1.0) for j in drawn])
 
     @classmethod
-    def parse(cls, text: str, domain: Domain) -> Workload:
+    def parse(cls, text: str, domain: Domain, values: Values | None = None) -> Workload:
         """Read ``all-3way``, ``target:COLUMN``, ``skewed``, ``skewed:SEED``, or a TOML or JSON file."""
         found = _NAMED.fullmatch(text)
         if found is None:
-            return cls.load(text, domain)
+            return cls.load(text, domain, values)
         degree, attribute, seed = found.groups()
         if degree is not None:
             return cls.all_kway(domain, int(degree))
         return cls.target(domain, attribute) if attribute is not None else cls.skewed(domain, int(seed or 0))
 
     @classmethod
-    def load(cls, path: str | Path, domain: Domain) -> Workload:
-        """Read a file of queries: ``[[query]]`` tables in TOML, or a list in JSON; attributes and weight
-        each.
+    def load(cls, path: str | Path, domain: Domain, values: Values | None = None) -> Workload:
+        """Read a file of queries: ``[[query]]`` tables in TOML, or a list in JSON; attributes and weight each, and the sums
+        that are asked for.
         """
         file = Path(path)
         if not file.is_file():
@@ -143,7 +143,7 @@ class Workload:
             data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
             raise WorkloadError(f'The workload "{path}" cannot be read: {error}.') from None
-        return cls.of(domain, [_query(entry) for entry in _queries(data)])
+        return cls.of(domain, [_query(entry) for entry in _queries(data)], values)
 
     def query(self, clique: Clique) -> Product | None:
         """Return what is asked of one of ``cliques``; None where it is its cells."""
@@ -371,8 +371,8 @@ def _query(entry: object) -> Query:
     return entry
 
 
-def _entry(domain: Domain, query: Query) -> Listed:
-    return listed(domain, query) if isinstance(query, Mapping) else Listed(*_pair(query), {})
+def _entry(domain: Domain, query: Query, values: Values | None) -> Listed:
+    return listed(domain, query, values) if isinstance(query, Mapping) else Listed(*_pair(query), {})
 
 
 def _require_one_way(clique: Clique, first: Asked, again: Asked) -> None:
