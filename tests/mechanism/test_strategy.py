@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_the_expected_error_is_what_the_noise_makes(query: Product, unit: Unit) 
     assert how.measured is not None or query.shape == (3,)
     if how.measured is None:
         return
-    scale = linear_scale_for(__import__("fractions").Fraction(rho), how.measured, "gaussian", unit)
+    scale = linear_scale_for(Fraction(rho), how.measured, "gaussian", unit)
     rows = [how.measured.forward(c.reshape(query.shape)) for c in np.eye(int(np.prod(query.shape)))]
     asked = [query.forward(c.reshape(query.shape)) for c in np.eye(int(np.prod(query.shape)))]
     told = np.array(asked).T @ np.linalg.pinv(np.array(rows).T)

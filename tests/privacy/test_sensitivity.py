@@ -21,7 +21,7 @@ from understudy.privacy import (
     UNITS,
     Budget,
     Candidate,
-    Choice,
+    Choices,
     Door,
     Product,
     Unit,
@@ -141,7 +141,7 @@ def test_the_declared_sensitivity_is_reached(unit: Unit) -> None:
 def test_a_choice_states_the_farthest_that_any_score_moves(case: Any) -> None:
     """By its weight and its query together: a light candidate with many sums may move farther than a heavy one."""
     unit, domain, table, other, candidates = case
-    stated = Choice(candidates, 1.0).mask(unit).sensitivity
+    stated = Choices(candidates, 1.0).mask(unit).sensitivity
     cliques = [c.clique for c in candidates]
     a, b = (scores(TableSource(domain, rows).count(cliques), candidates) for rows in (table, other))
     assert np.abs(a - b).max() <= stated
@@ -158,7 +158,7 @@ def test_prefixes_move_a_score_by_as_many_as_a_record_is_in(unit: Unit) -> None:
     if unit == Unit.REPLACE:  # one that leaves what is too high for what is too low
         candidates[0] = replace(candidates[0], estimated=np.array([[9.0, -9.0], [0, 0], [0, 0]]))
     a, b = (scores(TableSource(domain, rows).count([("a", "b"), ("b",)]), candidates) for rows in (table, other))
-    assert Choice(candidates, 1.0).mask(unit).sensitivity == abs(int(b[0] - a[0])) == 3 * unit.score * TOP_WEIGHT // 2
+    assert Choices(candidates, 1.0).mask(unit).sensitivity == abs(int(b[0] - a[0])) == 3 * unit.score * TOP_WEIGHT // 2
 
 
 @pytest.mark.promise(3)
