@@ -101,6 +101,7 @@ def test_a_workload_of_prefixes_is_measured_by_its_strategy_and_nearer(mechanism
     assert sum(error[True]) < 0.95 * sum(error[False])
 
 
+@pytest.mark.promise(37)
 def test_no_bound_rests_on_a_choice_by_sums() -> None:
     """Theorem 2 compares scores of cells; of sums it says nothing."""
     domain, source = table(500)
