@@ -15,8 +15,6 @@ from understudy.mechanism.candidates import errors_of
 from understudy.mechanism.strategy import falling, hierarchy, strategy_for
 from understudy.privacy import Budget, Door, Product, ResearchNoise, Unit, linear_scale_for
 from understudy.source import MemorySource
-from understudy.uncertainty import bounds
-from understudy.uncertainty.evidence import Evidence
 from understudy.workload import Workload
 
 UNITS = [Unit(kind, rows) for kind in ("add-remove", "replace") for rows in (1, 3)]  # type: ignore[arg-type]
@@ -99,13 +97,3 @@ def test_a_workload_of_prefixes_is_measured_by_its_strategy_and_nearer(mechanism
         error[by_prefix].append(sum(float(np.abs(gap).sum()) for gap in gaps))
         assert door.filter.remaining < Budget.of(rho=0.02).rho / 1000
     assert sum(error[True]) < 0.95 * sum(error[False])
-
-
-@pytest.mark.promise(37)
-def test_no_bound_rests_on_a_choice_by_sums() -> None:
-    """Theorem 2 compares scores of cells; of sums it says nothing."""
-    domain, source = table(500)
-    for workload, some in zip(workloads(domain), (True, False), strict=True):
-        done = Aim().run(Door(source, Budget.of(rho=0.02), noise=ResearchNoise(0)), workload)
-        assert bool(Evidence.of(done).rounds) is some
-        assert some or all(b.round is None for b in bounds(Evidence.of(done)).values())

@@ -20,7 +20,7 @@ MUTANTS: list[Mutant] = [
         37,
         "bounds on cells rest on scores that compared sums of them",
         ("uncertainty/evidence.py", "rounds=() if outcome.workload.asked else outcome.rounds,", "rounds=outcome.rounds,"),
-        "tests/mechanism/test_strategy.py::test_no_bound_rests_on_a_choice_by_sums",
+        "tests/uncertainty/test_evidence.py::test_no_bound_rests_on_a_choice_by_sums",
     ),
     one(
         "check-and-theorem-both-in-full",
