@@ -13,7 +13,7 @@ RANDOMNESS = "tests/audit/test_randomness.py::"
 APART = f"{CONTRACT}test_a_neighbour_cannot_be_told_apart"
 BYTES = f"{RELEASES}test_every_byte_of_a_release_is_the_same"
 
-OPINION = "if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):"
+OPINION = "if not mask.draws * second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):"
 """Where the door asks OpenDP what the noise costs."""
 
 MUTANTS = [
