@@ -6,7 +6,8 @@ stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep i
 - To declare a table: ``Schema``, ``load_schema``, ``draft_schema``, ``learn_schema``, ``check_schema``, ``Misfit``.
 - To say where it is and what to preserve of it: ``Csv``, ``Sql``, ``Workload``.
 - To plan and run: ``plan``, ``Plan``, ``synthesize``, ``Output``, ``Budget``, ``Unit``.
-- To work with what came of it: ``load``, ``Release``, ``Answer``, ``Figures``, ``Bound``, ``Intervals``, ``write_report``.
+- To work with what came of it: ``load``, ``Release``, ``Answer``, ``Figures``, ``Bound``, ``Intervals``,
+  ``BootstrapIntervals``, ``write_report``.
 - To compare it with the table, which is not private: ``evaluate``, ``Evaluation``, ``write_evaluation``.
 - To keep account of several runs: ``Ledger``, ``Spent``.
 - When something goes wrong: ``UnderstudyError``, ``UserError``, ``SchemaError``, ``SourceError``, ``WorkloadError``,
@@ -41,13 +42,14 @@ from understudy.review import Misfit, check_schema, draft_schema
 from understudy.schema import Schema, load_schema
 from understudy.source import Csv, Sql
 from understudy.synthesize import synthesize
-from understudy.uncertainty import Bound, Intervals
+from understudy.uncertainty import BootstrapIntervals, Bound, Intervals
 from understudy.workload import Workload
 
 __version__ = installed_version()
 
 __all__ = [
     "Answer",
+    "BootstrapIntervals",
     "Bound",
     "Budget",
     "BudgetError",

@@ -136,10 +136,19 @@ def test_query(home: Path) -> None:
     result = run("query", home / "release", "sex", "level")
     assert result.exit_code == 0
     assert "no bound" in result.stdout  # pairs were neither measured nor asked for
+    assert "95% bootstrap" in result.stdout
+    assert "measured, not proved: docs/intervals.md" in " ".join(result.stdout.split())
+    assert "95% proved" not in result.stdout
+    assert "95% proved" in run("query", home / "release", "sex").stdout
     answer = json.loads(run("query", home / "release", "sex", "--json").stdout)
     assert [cell["values"] for cell in answer["cells"]] == [["F"], ["M"], ["null"]]
     assert answer["bound"]["kind"] == "supported"
     assert all(cell["lower"] <= cell["upper"] for cell in answer["cells"])
+    assert all(cell["bootstrap"]["lower"] <= cell["bootstrap"]["upper"] for cell in answer["cells"])
+    assert 0 < answer["bootstrap"]["rows"] < answer["bound"]["rows"]
+    without = json.loads(run("query", home / "release", "sex", "--no-bootstrap", "--json").stdout)
+    assert without["bootstrap"] is None
+    assert "bootstrap" not in run("query", home / "release", "sex", "level", "--no-bootstrap").stdout
     wrong = run("query", home / "release", "sx")
     assert wrong.exit_code == 2
     assert 'Did you mean "sex"?' in wrong.stderr

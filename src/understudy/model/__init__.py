@@ -6,6 +6,7 @@ from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, e
 from understudy.model.estimation import Fit, fit
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query
+from understudy.model.problem import shrinkage as shrinkage_of
 from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
@@ -39,6 +40,7 @@ __all__ = [
     "on_cpu",
     "rounding_distance",
     "save_model",
+    "shrinkage_of",
     "shrunk",
     "tree_size",
     "tree_sizes_with",

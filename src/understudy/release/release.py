@@ -25,6 +25,7 @@ from understudy.release.answer import Answer
 from understudy.release.contents import Contents
 from understudy.release.crew import Told, draw_parts
 from understudy.release.drawing import Drawing
+from understudy.release.figure_intervals import Simulation
 from understudy.release.figures import Figures, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
@@ -33,7 +34,17 @@ from understudy.release.show import as_html, as_text
 from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
 from understudy.report import render_report
-from understudy.uncertainty import Bound, Evidence, Intervals, TableMarginals, bounds, cell_intervals
+from understudy.uncertainty import (
+    Bootstrap,
+    BootstrapIntervals,
+    Bound,
+    Evidence,
+    Intervals,
+    TableMarginals,
+    bootstrap_intervals,
+    bounds,
+    cell_intervals,
+)
 from understudy.workload import Workload
 
 TableFormat = Literal["csv", "parquet"]
@@ -175,6 +186,26 @@ class Release(Contents):
         """Return intervals for the private table's own counts on ``columns``, which a measurement must contain."""
         return cell_intervals(self.evidence, columns, confidence=confidence, simultaneous=simultaneous)
 
+    @cached_property
+    def bootstrap(self) -> Bootstrap:
+        """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
+        return Bootstrap(self.evidence, tuple(entry.column for entry in self.manifest.inside))
+
+    @cached_property
+    def _simulation(self) -> Simulation:
+        return Simulation(self, self.bootstrap)
+
+    def bootstrap_intervals(self, *columns: str, confidence: float = 0.95) -> BootstrapIntervals:
+        """Return where the private table's own counts on ``columns`` are expected, whatever was measured.
+
+        Much narrower than the bounds, and not proved: how often they hold was measured (docs/intervals.md). The first call
+        takes some seconds, and minutes for a model of tens of megabytes.
+        """
+        if not columns:
+            raise UserError('Name at least one column, such as release.bootstrap_intervals("age").')
+        self.schema.require_counted(columns)
+        return bootstrap_intervals(self.bootstrap, columns, confidence=confidence)
+
     def table_marginal(self, *columns: str) -> NDArray[np.float64]:
         """Return the synthetic table's counts on ``columns`` (domain order), each row counted ``weight`` times."""
         return self.table_marginals([self.domain.clique(columns)])[0]
@@ -199,14 +230,15 @@ class Release(Contents):
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
 
-    def answer(self, query: str, *, least: float = 0) -> Figures:
+    def answer(self, query: str, *, least: float = 0, confidence: float | None = 0.95) -> Figures:
         """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.
 
         There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
-        lies inside bins, at no cost in privacy; no bound is proved for them. Groups of fewer than ``least`` rows, by the
-        model, are left out.
+        lies inside bins, at no cost in privacy. Each has a bootstrap interval; no bound is proved. Groups of fewer than
+        ``least`` rows, by the model, are left out. The first call takes some seconds (minutes for a model of tens of
+        megabytes); with ``confidence=None`` there are no intervals, and no wait.
         """
-        return figures(self, query, least)
+        return figures(self._simulation, query, least=least, level=confidence)
 
     def sample(self, rows: int, given: Mapping[str, Any] | None = None, *, rng: np.random.Generator | None = None) -> Any:
         """Return ``rows`` new rows, all with the ``given`` values (``{"sex": "F"}``), in the kind of table that came in.

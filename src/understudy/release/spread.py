@@ -14,6 +14,14 @@ from understudy.schema.scales import Decimals
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Place:
+    """A number of a column: so far up (``part``) in a cell; -1 and one beyond the last stand for the catch-all's own."""
+
+    cell: int
+    part: float
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
     """The cells of a column in rising order: of each the code, its share of the code's rows, its ends."""
@@ -44,24 +52,45 @@ class Spread:
 
     def quantiles(self, counts: Floats, at: float) -> Floats:
         """Return a quantile of each row of counts (a count for each code); NaN where a row has none."""
-        return np.array([self._quantile(row, at) for row in counts])
+        return np.array([self.quantile(row, at) for row in counts])
 
-    def _quantile(self, counts: Floats, at: float) -> float:
-        """Walk up the cells until a share of the rows is below; the declared catch-all stands where its value does."""
-        weights, own = self.share * counts[self.code], self.column.places.own_other
-        extra = 0.0 if own is None else float(counts[own])
-        other = self.column.other_number
-        below = extra if other is not None and other < self.bins.bounds[0] else 0.0
-        total = float(weights.sum()) + extra
-        if total <= 0:
+    def quantile(self, counts: Floats, at: float) -> float:
+        """Return the number that a share ``at`` of the rows lies below; NaN where there are none."""
+        place = self.place(counts, at)
+        if place is None:
             return float("nan")
-        ends = below + np.cumsum(weights)
-        point = at * total
-        if own is not None and (point <= below or point > ends[-1]):
-            return float(other or 0) * self.unit
+        if not 0 <= place.cell < len(self.share):
+            return float(self.column.other_number or 0) * self.unit
+        return float(self.bins.at(np.array([place.cell]), np.array([place.part]))[0]) * self.unit
+
+    def place(self, counts: Floats, at: float) -> Place | None:
+        """Walk up the cells until a share of the rows is below; the declared catch-all stands where its value does."""
+        weights, below, total = self._stacked(counts)
+        if total <= 0:
+            return None
+        ends, point = below + np.cumsum(weights), at * total
+        if self.column.places.own_other is not None and (point <= below or point > ends[-1]):
+            return Place(-1 if point <= below else len(ends), 1.0)
         cell = min(int(np.searchsorted(ends, point)), len(ends) - 1)
         part = (point - (ends[cell] - weights[cell])) / max(float(weights[cell]), 1e-300)
-        return float(self.bins.at(np.array([cell]), np.array([min(max(part, 0.0), 1.0)]))[0]) * self.unit
+        return Place(cell, min(max(part, 0.0), 1.0))
+
+    def rank(self, counts: Floats, place: Place) -> float:
+        """Return the share of the rows that lies below a place; NaN where there are none."""
+        weights, below, total = self._stacked(counts)
+        if total <= 0:
+            return float("nan")
+        inside = float(weights[place.cell]) if 0 <= place.cell < len(weights) else 0.0
+        lower = float(weights[: max(place.cell, 0)].sum()) + place.part * inside
+        return (below + lower) / total
+
+    def _stacked(self, counts: Floats) -> tuple[Floats, float, float]:
+        """Return the rows of each cell, those of the catch-all below all cells, and those of all together."""
+        own, other = self.column.places.own_other, self.column.other_number
+        extra = 0.0 if own is None else float(counts[own])
+        weights = self.share * counts[self.code]
+        below = extra if other is not None and other < self.bins.bounds[0] else 0.0
+        return weights, below, float(weights.sum()) + extra
 
 
 def spread_of(column: Binned, inside: Floats | None) -> Spread:

@@ -3,20 +3,25 @@
 Public: computed from what was released alone, at no further cost in privacy.
 """
 
+from understudy.uncertainty.bootstrap import Bootstrap
 from understudy.uncertainty.bounds import Bound, Marginals, bounds
 from understudy.uncertainty.cells import Intervals, cell_intervals
 from understudy.uncertainty.estimator import Estimate, weighted_average
 from understudy.uncertainty.evidence import Evidence
+from understudy.uncertainty.intervals import BootstrapIntervals, bootstrap_intervals
 from understudy.uncertainty.listed import bounded
 from understudy.uncertainty.tables import TableMarginals
 
 __all__ = [
+    "Bootstrap",
+    "BootstrapIntervals",
     "Bound",
     "Estimate",
     "Evidence",
     "Intervals",
     "Marginals",
     "TableMarginals",
+    "bootstrap_intervals",
     "bounded",
     "bounds",
     "cell_intervals",

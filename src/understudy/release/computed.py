@@ -1,0 +1,93 @@
+"""Figures of a table of counts: means, totals, quantiles, counts and shares, as numbers. Public.
+
+Counts may be the model's or those of a draw of ``understudy.uncertainty``; the same code computes both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.errors import UserError
+from understudy.release.answer import given
+from understudy.release.asked import Asked
+from understudy.release.inside import Weights
+from understudy.release.spread import Spread, spread_of
+from understudy.schema import Column, Schema
+from understudy.schema.binned import Binned
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Computing:
+    """What is to be computed of tables of counts, groups × codes of the column."""
+
+    asked: Asked
+    column: Column | None
+    code: int | None
+    """Of the value that is counted, where one is."""
+
+    @classmethod
+    def of(cls, asked: Asked, schema: Schema) -> Computing:
+        """Refuse what the column has no numbers for, or no such value of."""
+        column = None if asked.column is None else schema[asked.column]
+        if column is None or asked.value is not None:
+            return cls(asked, column, None if column is None or asked.value is None else _code(column, asked.value))
+        if not isinstance(column, Binned) or (asked.function == "total" and not column.numeric):
+            raise UserError(f'Column "{column.name}" has no numbers to make a {asked.function} of; use count or share.')
+        return cls(asked, column, None)
+
+    @property
+    def of_values(self) -> bool:
+        """Whether values of the column count, not only how many rows there are."""
+        return self.column is not None and self.code is None
+
+    def table(self, counts: Floats) -> Floats:
+        """Return counts (an axis for each column asked for) as groups × codes."""
+        return np.maximum(counts, 0.0).reshape(-1, 1 if self.column is None else self.column.size)
+
+    def spread(self, inside: Weights) -> Spread:
+        """Return how the values of the column lie inside its bins."""
+        assert isinstance(self.column, Binned)
+        return spread_of(self.column, inside.get(self.column.name))
+
+    def numbers(self, table: Floats, inside: Weights) -> Floats:
+        """Return the figure of each group; NaN for a group without rows."""
+        rows = table.sum(axis=1)
+        if not self.of_values:
+            chosen = rows if self.code is None else table[:, self.code]
+            whole = rows if self.code is not None else np.full(len(rows), rows.sum())
+            return chosen if self.asked.function == "count" else _over(chosen, whole)
+        spread = self.spread(inside)
+        if self.asked.function == "total":
+            return np.asarray(table @ spread.means())
+        if self.asked.function == "mean":
+            return _over(table @ spread.means(), table[:, spread.codes()].sum(axis=1))
+        return spread.quantiles(table, self.asked.at)
+
+    def written(self, numbers: Floats) -> pa.Array:
+        """Return numbers as they are, and moments as the column has them; null for a group without rows."""
+        moments = self.of_values and isinstance(self.column, Binned) and not self.column.numeric
+        if not moments:
+            return pa.array(numbers, from_pandas=True)
+        assert isinstance(self.column, Binned)
+        none = np.isnan(numbers)
+        return self.column.scale.write(np.where(none, 0, np.rint(numbers)).astype(np.int64), none)
+
+
+def _over(part: Floats, whole: Floats) -> Floats:
+    found: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return found
+
+
+def _code(column: Column, value: str) -> int:
+    found = given(column, value)
+    if found.value is not None and column.labels[found.code] != value and isinstance(column, Binned):
+        low, high = column.bins.lowest, column.bins.highest
+        if found.code < len(low) and low[found.code] != high[found.code]:
+            raise UserError(f'"{value}" is one value of the bin "{column.labels[found.code]}"; name the bin.')
+    return found.code

@@ -1,0 +1,83 @@
+"""The noise once more: models as they might have come out, had the noise been another one. A parametric bootstrap.
+
+Public: a model takes the table's place, is measured as the table was, with noise of the same scales, and a new model is
+fitted to that. No private count is needed, and no budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique
+from understudy.mechanism.anchors import anchored
+from understudy.mechanism.running import LAST_STEPS, LEAST_DEVIATION
+from understudy.model import CLOSER, Dual, Model, Observation, fit
+from understudy.privacy import Measurement
+
+Floats = NDArray[np.float64]
+
+ROUGH = Dual(smoothing=0.05)
+"""Half the smoothing of the last fit of a run, and no shrinkage."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A model that stood for the table, and the model that was fitted to noisy answers about it."""
+
+    base: Model
+    model: Model
+
+    def around(self, centre: Floats, clique: Clique) -> Floats:
+        """Return ``centre``, the release's marginal on ``clique``, off by what the refit is off; at least 0."""
+        off = self.model.marginals([clique])[0] - self.base.marginals([clique])[0]
+        return np.asarray(np.maximum(centre + off, 0.0))
+
+
+def refits(
+    model: Model, measurements: Sequence[Measurement], anchors: Iterable[str], number: int, rng: np.random.Generator
+) -> list[Refit]:
+    """Return so many refits; ``anchors`` are columns that the last fit of the run was held to.
+
+    Every other one has a rougher base. The released model is smoother than the table: where its fit shrank what did not
+    stand out from the noise, its own refits err less than it does. The model without shrinkage is rougher than the table,
+    and its refits err more.
+    """
+    held = tuple(anchors)
+    told = [_observation(m, m.values.astype(np.float64)) for m in measurements]
+    bases = (model, _fitted(model, told, held, ROUGH))
+    return [Refit(bases[i % 2], _again(bases[i % 2], measurements, held, rng)) for i in range(number)]
+
+
+def with_noise(values: Floats, measurement: Measurement, rng: np.random.Generator) -> Floats:
+    """Return ``values`` with the noise of ``measurement``, to float accuracy: for a simulation, never for a release."""
+    scale, shape = measurement.scale, values.shape
+    if measurement.noise == "gaussian":
+        return np.asarray(values + np.rint(rng.normal(0.0, scale, shape)))
+    success = -np.expm1(-1 / scale)
+    return np.asarray(values + rng.geometric(success, shape) - rng.geometric(success, shape))
+
+
+def _again(base: Model, measurements: Sequence[Measurement], anchors: tuple[str, ...], rng: np.random.Generator) -> Model:
+    """Measure ``base`` as the table was measured, and fit a model to the answers."""
+    cliques = list(dict.fromkeys(m.clique for m in measurements))
+    exact = dict(zip(cliques, base.marginals(cliques), strict=True))
+    answers = [exact[m.clique] if m.query is None else m.query.forward(exact[m.clique]) for m in measurements]
+    told = [_observation(m, with_noise(a, m, rng)) for m, a in zip(measurements, answers, strict=True)]
+    return _fitted(base, told, anchors, CLOSER)
+
+
+def _observation(measurement: Measurement, values: Floats) -> Observation:
+    return Observation(measurement.clique, values, max(measurement.sigma, LEAST_DEVIATION), measurement.query)
+
+
+def _fitted(start: Model, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> Model:
+    """Fit as the last fit of a run does, but with ``solver``."""
+    held = anchored(told, anchors, start.total)
+    made = fit(
+        start.domain, held, zeros=start.zeros, start=start, solver=solver, max_iterations=LAST_STEPS, engine=start.engine
+    )
+    return made.model
