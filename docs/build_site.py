@@ -27,7 +27,7 @@ PAGES = {
 CONTENTS = {
     "Start": ["tutorial", "notebooks/first-release", "notebooks/trust"],
     "How to": ["howto/data-owner", "howto/data-scientist", "howto/researcher", "howto/data-engineer"],
-    "Reference": ["api", "schema", "numbers", "ledger", "stability", "changelog"],
+    "Reference": ["api", "schema", "workloads", "numbers", "ledger", "stability", "changelog"],
     "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds", "intervals", "evaluation"],
     "Mechanisms": ["mechanisms", "aim2"],
     "Results": ["accuracy", "results", "scaling", "gpu"],

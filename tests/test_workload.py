@@ -1,8 +1,10 @@
 import json
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,7 +149,7 @@ def test_a_list_of_names_is_a_query_of_weight_one() -> None:
     )
 
 
-@pytest.mark.parametrize("queries", [["a"], 5, {"a": 1}, [{"attributes": ["a"]}], [["a", 1, 2]], [(3, 1.0)], "a", [5]])
+@pytest.mark.parametrize("queries", [["a"], 5, {"a": 1}, [{"attributes": "a"}], [["a", 1, 2]], [(3, 1.0)], "a", [5]])
 def test_what_is_no_list_of_queries_is_refused_in_words(queries: Any) -> None:
     with pytest.raises(WorkloadError, match=r"quer"):
         Workload.of(ABCD, queries)
@@ -191,3 +193,88 @@ def test_a_rule_and_a_list_are_told_apart_from_others() -> None:
     told = [w.told for w in (Workload.all_kway(ABCD, 2), Workload.all_kway(ABCD, 3), Workload.target(ABCD, "a", 2))]
     told += [Workload.of(ABCD, [["a"]]).told, Workload.of(ABCD, [(["a"], 2)]).told]
     assert len({json.dumps(one) for one in told}) == len(told)
+
+
+# Sums of cells.
+
+PEOPLE = Domain.of({"age": 4, "sex": 2, "town": 3})
+BY_SEX = {"attributes": ["sex", "age"], "prefixes": "age"}
+
+
+def test_prefixes_by_group_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "w.toml"
+    file.write_text(
+        '[[query]]\nattributes = ["sex", "age"]\nprefixes = "age"\n'
+        '[[query]]\nattributes = ["age", "town"]\nranges = ["age"]\nweights = { town = [0.5, -1, 0] }\nweight = 2\n'
+        '[[query]]\nattributes = ["town"]\n'
+    )
+    workload = Workload.load(file, PEOPLE)
+    table = np.arange(8).reshape(4, 2)
+    prefixes = workload.query(("age", "sex"))
+    assert prefixes is not None
+    assert np.array_equal(prefixes.apply(table).reshape(4, 2), np.cumsum(table, axis=0))
+    ranges = workload.query(("age", "town"))
+    assert ranges is not None
+    assert ranges.parts == (10, 1)
+    other = np.arange(12).reshape(4, 3)
+    lowest_two = ranges.apply(other)[1]
+    assert lowest_two == (other[:2] @ [2048, -4096, 0]).sum()
+    assert workload.query(("town",)) is None
+    again = Workload.of(PEOPLE, workload.describe())  # type: ignore[arg-type]
+    assert again == workload
+    assert again.told == workload.told
+
+
+def test_what_is_told_of_a_workload_names_its_maps() -> None:
+    plain, asked = Workload.of(PEOPLE, [["sex", "age"]]), Workload.of(PEOPLE, [BY_SEX])
+    assert plain.told != asked.told
+    assert plain != asked
+    assert plain.asked == plain.queried == {}
+
+
+def test_a_part_of_a_query_is_asked_for_all_that_any_query_asks() -> None:
+    workload = Workload.of(PEOPLE, [BY_SEX, ["age", "town"]])
+    both = workload.queried["age",]
+    assert both.parts == (8,)
+    assert set(workload.queried) == {("age",), ("age", "sex")}
+    only = Workload.of(PEOPLE, [BY_SEX]).queried["age",]
+    assert np.array_equal(only.apply(np.arange(4)), [0, 1, 3, 6])
+
+
+def test_an_error_of_sums_is_for_each_that_a_record_is_in() -> None:
+    workload = Workload.of(PEOPLE, [BY_SEX])
+    gap = np.zeros((4, 2))
+    gap[0, 0] = 3.0
+    assert np.abs(workload.errors(("age", "sex"), gap)).sum() == 3.0
+    gap[0, 0], gap[3, 0] = 0.0, 3.0
+    assert np.abs(workload.errors(("age", "sex"), gap)).sum() == 3.0 / 4
+    assert np.array_equal(Workload.of(PEOPLE, [["age", "sex"]]).errors(("age", "sex"), gap), gap)
+
+
+WRONG_SUMS = [
+    ({"attributes": ["age"], "prefixes": "sex"}, "not among the attributes"),
+    ({"attributes": ["age"], "prefixes": 3}, "names one attribute"),
+    ({"attributes": ["age"], "prefix": "age"}, "Did you mean"),
+    ({"attributes": ["age"], "prefixes": "age", "ranges": ["age"]}, "two ways"),
+    ({"attributes": ["age"], "weights": {"age": [1, 2]}}, "list of 4 numbers"),
+    ({"attributes": ["age"], "weights": {"age": [1, 2, 3, float("nan")]}}, "list of 4 numbers"),
+    ({"attributes": ["age"], "weights": {"age": [0, 0, 0, 0]}}, "all 0"),
+    ({"attributes": ["age"], "weights": [1, 2, 3, 4]}, "are a table"),
+    ({"attributes": ["age"], "weights": {"sex": [1, 2]}}, "not among the attributes"),
+]
+
+
+@pytest.mark.parametrize(("entry", "words"), WRONG_SUMS, ids=range(len(WRONG_SUMS)))
+def test_sums_that_make_no_sense_are_refused_in_words(entry: dict[str, Any], words: str) -> None:
+    with pytest.raises(WorkloadError, match=words):
+        Workload.of(PEOPLE, [entry])
+
+
+def test_one_marginal_in_two_ways_is_refused() -> None:
+    with pytest.raises(WorkloadError, match="in two ways"):
+        Workload.of(PEOPLE, [BY_SEX, ["age", "sex"]])
+
+
+def test_too_many_ranges_are_refused() -> None:
+    with pytest.raises(WorkloadError, match="too many ranges"):
+        Workload.of(Domain.of({"a": 200}), [{"attributes": ["a"], "ranges": "a"}])

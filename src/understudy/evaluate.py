@@ -248,7 +248,7 @@ class _Counted:
         workload, domain = release.workload, release.domain
         own, others = _compared(workload)
         self.compared = len(own)
-        self.errors = RunningErrors(int(source.count([()])[0]))
+        self.errors = RunningErrors(workload, int(source.count([()])[0]))
         self.marginals: dict[Clique, Comparison] = {}
         self.singles: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
         self.pairs: list[PairMeasures] = []
@@ -269,8 +269,8 @@ class _Counted:
 
     def _add_errors(self, block: Sequence[Clique], real: Sequence[Any], made: Sequence[Any]) -> None:
         mine = [i for i, clique in enumerate(block) if clique in self._costs]
-        weights = [self._costs[block[i]] for i in mine]
-        self.errors.add([self._scale * c for c in weights], weights, [real[i] for i in mine], [made[i] for i in mine])
+        weights = {block[i]: self._costs[block[i]] for i in mine}
+        self.errors.add(weights, self._scale, [real[i] for i in mine], [made[i] for i in mine])
 
     def _add(self, clique: Clique, real: NDArray[Any], made: NDArray[Any]) -> None:
         if len(clique) == 1:

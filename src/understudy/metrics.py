@@ -6,13 +6,14 @@ Pure functions on count arrays. They may be handed exact counts, and then what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, pi
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.domain import Clique
 from understudy.errors import WorkloadError
 from understudy.workload import Workload
 
@@ -25,6 +26,9 @@ def workload_error(workload: Workload, real: Sequence[Counts], synthetic: Sequen
     Both lists follow ``workload.cliques``. Counts are compared as they are, as in the definition: a synthetic
     table of another size than the real one has that counted as error. Use ``rescaled`` first to compare
     shares instead. A real table without rows counts as one of a single row.
+
+    Where sums of a marginal are asked for, they take the place of its cells, divided by the number of sums that a record
+    is in at most (``Workload.errors``).
     """
     return _averaged(workload, real, synthetic, lambda gap: float(np.abs(gap).sum()))
 
@@ -86,6 +90,8 @@ class _SubsampleError:
     """Expected error as a function of the sample's size. Cells of equal count err equally: keep one; empty ones do not."""
 
     def __init__(self, workload: Workload, real: Sequence[Counts]) -> None:
+        if workload.asked:
+            raise WorkloadError("Subsamples are compared by cells; this workload asks for sums of them.")
         self.total = int(real[0].sum())
         if self.total < 1:
             raise WorkloadError("A table without rows has no subsamples to compare with.")
@@ -114,17 +120,18 @@ class _SubsampleError:
 class RunningErrors(_SubsampleError):
     """The errors of a workload, added up some marginals at a time."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, workload: Workload, rows: int) -> None:
+        self.workload = workload
         self.total, self.l1, self.l2, self.worst = rows, 0.0, 0.0, 0.0
         self.counts, self.weights = np.zeros(0, np.int64), np.zeros(0)
 
-    def add(self, shares: Sequence[float], costs: Sequence[float], real: Sequence[Counts], made: Sequence[Counts]) -> None:
-        """Count in some marginals: what a unit of error of each adds to the workload's, its weight, its counts."""
-        rows = max(self.total, 1)
-        for share, cost, ours, theirs in zip(shares, costs, real, made, strict=True):
-            gap = np.abs(ours - theirs)
-            self.l1 += share * float(gap.sum()) / rows
-            self.l2 += share * float(np.sqrt(np.square(gap).sum())) / rows
+    def add(self, cliques: Mapping[Clique, float], share: float, real: Sequence[Counts], made: Sequence[Counts]) -> None:
+        """Count in some marginals, with their weights; a unit of error adds ``share`` of its weight to the workload's."""
+        rows, shares = max(self.total, 1), [share * cost for cost in cliques.values()]
+        for (clique, cost), part, ours, theirs in zip(cliques.items(), shares, real, made, strict=True):
+            gap = np.abs(self.workload.errors(clique, np.asarray(ours - theirs, dtype=np.float64)))
+            self.l1 += part * float(gap.sum()) / rows
+            self.l2 += part * float(np.sqrt(np.square(gap).sum())) / rows
             self.worst = max(self.worst, cost * float(gap.max()) / rows)
         counts, weights = _distinct(real, shares)
         self.counts, place = np.unique(np.concatenate([self.counts, counts]), return_inverse=True)
@@ -133,8 +140,8 @@ class RunningErrors(_SubsampleError):
 
     @property
     def subsample(self) -> Subsample | None:
-        """How many of the real rows would do as well as ``l1``; None for a table without rows."""
-        return self.fraction(self.l1) if self.total else None
+        """How many of the real rows would do as well as ``l1``; None for a table without rows, or sums of cells."""
+        return self.fraction(self.l1) if self.total and not self.workload.asked else None
 
 
 def _distinct(real: Sequence[Counts], shares: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -199,7 +206,8 @@ def _averaged(
 def _gaps(workload: Workload, real: Sequence[Counts], synthetic: Sequence[Counts]) -> list[NDArray[np.float64]]:
     _checked(workload, real)
     _checked(workload, synthetic)
-    return [np.asarray(a - b, dtype=np.float64) for a, b in zip(real, synthetic, strict=True)]
+    gaps = [np.asarray(a - b, dtype=np.float64) for a, b in zip(real, synthetic, strict=True)]
+    return [workload.errors(clique, gap) for clique, gap in zip(workload.cliques, gaps, strict=True)]
 
 
 def _checked(workload: Workload, counts: Sequence[Counts]) -> None:

@@ -10,12 +10,13 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from understudy.errors import BudgetError, LedgerError, SourceError, UserError, did_you_mean
+from understudy.errors import BudgetError, LedgerError, SourceError, UserError, WorkloadError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.mechanism import MECHANISMS, AimConfig, Mechanism, kind_of
@@ -31,6 +32,7 @@ from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
 from understudy.release.storage import require_format
 from understudy.schema import Schema, load_schema
+from understudy.schema.measures import measure_of
 from understudy.source import open_source
 from understudy.workload import Query, Workload
 
@@ -186,9 +188,18 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     if isinstance(workload, Workload):
         return workload, "custom"
     if not isinstance(workload, str | Path):
-        return Workload.of(schema.domain, workload), "custom"
+        return Workload.of(schema.domain, workload, partial(middles, schema)), "custom"
     text = str(workload)
-    return Workload.parse(text, schema.domain), "custom" if Path(text).is_file() else text
+    return Workload.parse(text, schema.domain, partial(middles, schema)), "custom" if Path(text).is_file() else text
+
+
+def middles(schema: Schema, name: str) -> list[float]:
+    """Return what each value of a column counts as in a total: the middle of its bin, 0 where it is missing."""
+    column = next((c for c in schema.columns if c.name == name), None)
+    measure = None if column is None else measure_of(column)
+    if measure is None or measure.space != "number":
+        raise WorkloadError(f'"{name}" has no totals: only columns of numbers have.')
+    return [float(x) for x in np.nan_to_num((measure.low + measure.high) / 2)]
 
 
 def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:

@@ -29,6 +29,7 @@ from understudy.privacy import (
     Matrix,
     NoJournal,
     PrefixSums,
+    Product,
     Question,
     Unit,
 )
@@ -50,6 +51,15 @@ def _candidates() -> list[Candidate]:
     return [Candidate(c, w, 1.5, rng.uniform(0, 4, DOMAIN.shape(c))) for c, w in zip(cliques, (1.0, 0.3, 0.0), strict=True)]
 
 
+def _asked() -> list[Candidate]:
+    """Candidates of which prefixes and weighted sums are asked: the lighter one moves farther."""
+    weights = np.array([[-2, 0, 1], [3, 3, 0]])
+    queries = [Product([np.tril(np.ones((4, 4), np.int64)), 2]), Product([2, weights])]
+    rng, cliques = np.random.default_rng(6), [("age", "sex"), ("sex", "town")]
+    asked = [Candidate(c, 0.4, 2.5, rng.uniform(0, 4, DOMAIN.shape(c)), q) for c, q in zip(cliques, queries, strict=True)]
+    return [*asked, *_candidates()]
+
+
 SUMS = np.array([[1, 1, 0, 0, 0, 0], [0, -2, 1, 0, 0, 5], [3, 3, 3, 3, 3, 3]])
 
 EXAMPLES: dict[str, Question[Any]] = {
@@ -57,6 +67,10 @@ EXAMPLES: dict[str, Question[Any]] = {
     "laplace": Marginal(("age",), 2.0, "laplace"),
     "choice": Choices(_candidates(), 0.7),
     "choices": Choices(_candidates(), 0.7, 2),
+    "choice by sums": Choices(_asked(), 0.7),
+    "choices by sums": Choices(_asked(), 0.7, 2),
+    "prefixes by group": Linear(("age", "sex"), Product([np.tril(np.ones((4, 4), np.int64)), 2]), 3.0),
+    "weights by group": Linear(("sex", "town"), Product([2, np.array([[-2, 0, 1], [3, 3, 0]])]), 3.0, "laplace"),
     "distances": DistancesTo(_candidates(), 4.0),
     "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),

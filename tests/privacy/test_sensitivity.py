@@ -5,6 +5,7 @@ at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -13,9 +14,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from understudy.domain import Domain
-from understudy.privacy import UNITS, Budget, Candidate, Door, Unit, scoring, selection_epsilon_for, sigma_for
+from understudy.privacy import (
+    UNITS,
+    Budget,
+    Candidate,
+    Choices,
+    Door,
+    Product,
+    Unit,
+    scoring,
+    selection_epsilon_for,
+    sigma_for,
+)
 from understudy.privacy.noise import Counts
 from understudy.privacy.scoring import TOP_DISTANCE, TOP_WEIGHT, distance, integer_weights, rounded, scores
 
@@ -46,6 +59,16 @@ def neighbours(draw: st.DrawFn, domain: Domain, unit: Unit) -> tuple[Rows, Rows]
     return (table, other) if draw(st.booleans()) else (other, table)
 
 
+@st.composite
+def queries(draw: st.DrawFn, shape: tuple[int, ...]) -> Product | None:
+    """Sums of the cells of a marginal: prefixes, or any whole weights, of some of its attributes."""
+    some: list[Counts | int] = []
+    for size in shape:
+        wild = arrays(np.int64, (draw(st.integers(1, 3)), size), elements=st.integers(-4, 4)).filter(np.any)
+        some.append(draw(st.just(size) | st.just(np.tril(np.ones((size, size), np.int64))) | wild))
+    return None if draw(st.booleans()) else Product(some)
+
+
 estimates = st.floats(-5, 15) | st.sampled_from([0.5, 1.5, -0.5, 1e300, -1e300, 2.0**40, 2.0**40 - 3])
 weights = st.floats(0, 10) | st.floats(1e-9, 1e-3) | st.just(1e12)
 
@@ -66,7 +89,7 @@ def candidate_lists(draw: st.DrawFn, domain: Domain) -> list[Candidate]:
         for clique in chosen
     ]
     heavy = Candidate(cliques[0], draw(st.floats(0.1, 10)), 0.0, np.zeros(domain.shape(cliques[0])))
-    return [*made, heavy]
+    return [*(replace(one, query=draw(queries(domain.shape(one.clique)))) for one in made), heavy]
 
 
 @st.composite
@@ -83,7 +106,7 @@ def largest_moves(
     unit, domain, table, other, candidates = case
     cliques = [c.clique for c in candidates]
     a, b = (score(TableSource(domain, rows).count(cliques), candidates) for rows in (table, other))
-    declared = integer_weights([c.weight for c in candidates]) * unit.score
+    declared = integer_weights([c.weight for c in candidates]) * [c.moved(unit) for c in candidates]
     moved = [abs(int(x) - int(y)) for x, y in zip(a, b, strict=True)]
     return [Fraction(m, int(d)) if d else Fraction(m) for m, d in zip(moved, declared, strict=True)]
 
@@ -109,6 +132,33 @@ def test_the_declared_sensitivity_is_reached(unit: Unit) -> None:
     candidates = [Candidate(("a",), 1.0, 0.0, low), Candidate(("a",), 1.0, 0.0, high)]
     a, b = (scores(TableSource(domain, rows).count([("a",)] * 2), candidates) for rows in (table, other))
     assert (b - a).tolist() == [TOP_WEIGHT * unit.score, -TOP_WEIGHT * unit.score]
+
+
+@pytest.mark.promise(3)
+@pytest.mark.promise(11)
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_a_choice_states_the_farthest_that_any_score_moves(case: Any) -> None:
+    """By its weight and its query together: a light candidate with many sums may move farther than a heavy one."""
+    unit, domain, table, other, candidates = case
+    stated = Choices(candidates, 1.0).mask(unit).sensitivity
+    cliques = [c.clique for c in candidates]
+    a, b = (scores(TableSource(domain, rows).count(cliques), candidates) for rows in (table, other))
+    assert np.abs(a - b).max() <= stated
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("unit", UNITS)
+def test_prefixes_move_a_score_by_as_many_as_a_record_is_in(unit: Unit) -> None:
+    domain = Domain.of({"a": 3, "b": 2})
+    query = Product([np.tril(np.ones((3, 3), np.int64)), 2])
+    candidates = [Candidate(("a", "b"), 1.0, 0.0, np.zeros((3, 2)), query), Candidate(("b",), 2.0, 0.0, np.zeros(2))]
+    table: Rows = [(0, 0)] * 4
+    other: Rows = [*table, (0, 0)] if unit == Unit.ADD_REMOVE else [*table[1:], (0, 1)]
+    if unit == Unit.REPLACE:  # one that leaves what is too high for what is too low
+        candidates[0] = replace(candidates[0], estimated=np.array([[9.0, -9.0], [0, 0], [0, 0]]))
+    a, b = (scores(TableSource(domain, rows).count([("a", "b"), ("b",)]), candidates) for rows in (table, other))
+    assert Choices(candidates, 1.0).mask(unit).sensitivity == abs(int(b[0] - a[0])) == 3 * unit.score * TOP_WEIGHT // 2
 
 
 @pytest.mark.promise(3)

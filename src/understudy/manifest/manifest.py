@@ -76,11 +76,20 @@ class PrivacyEntry(Entry):
     rows_per_person: int = Field(default=1, ge=1, description="How many rows of each person were used at most.")
 
 
+class AskedEntry(Entry):
+    """The sums of cells that are asked of a marginal: a map for some of its attributes."""
+
+    prefixes: list[str] = Field(default=[], description="Attributes of which each value counts with all lower ones.")
+    ranges: list[str] = Field(default=[], description="Attributes of which all ranges of values count.")
+    weights: dict[str, list[list[int]]] = Field(default={}, description="For each sum, the weight of each value.")
+
+
 class QueryEntry(Entry):
     """One marginal of the workload."""
 
     attributes: list[str] = Field(min_length=1)
     weight: Finite = Field(gt=0)
+    asked: AskedEntry | None = Field(default=None, description="Null where the cells themselves are asked for.")
 
 
 class RuleEntry(Entry):

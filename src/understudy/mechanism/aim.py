@@ -20,8 +20,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
@@ -36,8 +34,9 @@ from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
+from understudy.mechanism.strategy import strategy_for
 from understudy.model import CELL_BYTES, Model, tree_size
-from understudy.privacy import Candidate, Measurement, Selection, selection_epsilon_for
+from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
@@ -95,7 +94,7 @@ class Aim(Mechanism):
 def algorithm_1(run: Run, judge: Judge) -> Outcome:
     """AIM. Lines 1–3, the inputs, are in ``run`` and the judge's settings; ρ is what is left in the door's budget."""
     config = judge.config
-    pool = Pool(run.workload, config)
+    pool = Pool(run.workload, config, run.door.unit)
     require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
     prepare(run)
@@ -147,10 +146,10 @@ def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mod
     number = min(number, len(scored))
     chosen = run.select_some(scored, epsilon=epsilon, number=number, round_index=first)  # line 13: costs ε²/8 each
     taken = _fitting(run, chosen, limit)
-    if budget.final:  # what rounding ε down has left is spent as well
-        scale = config.scale_for(run.remaining, run.door.unit)
+    rho = run.remaining if budget.final else budget.measure  # what rounding ε down has left is spent as well
+    known = {candidate.clique: candidate for candidate in scored}
     measured = {  # line 14: costs 1/(2σ²) each
-        clique: run.measure(clique, scale=scale, noise=config.noise, round_index=first + k) for k, clique in enumerate(taken)
+        clique: measure_chosen(run, config, known[clique], rho, index=first + k) for k, clique in enumerate(taken)
     }
     after = run.estimate(first + len(taken) - 1)  # line 15: no cost
     seconds, still = (run.seconds - began) / len(taken), 0
@@ -176,9 +175,9 @@ def _played(
 ) -> Round:
     """Return the record of one round, with what Algorithm 3 decides by."""
     index, (before, after), chosen = len(run.rounds) + 1, models, left[selection.index]
-    threshold = judge.threshold(run, chosen, measurement.scale)  # Algorithm 3, line 1
+    threshold = judge.threshold(run, chosen, _scale_of_cells(run, chosen, measurement))  # Algorithm 3, line 1
     change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
-        f"change of round {index}", lambda: float(np.abs(after.marginal(chosen.clique) - chosen.estimate).sum())
+        f"change of round {index}", lambda: chosen.gap(after.marginal(chosen.clique))
     )
     return Round(
         index=index,
@@ -219,6 +218,20 @@ def _in_turn(chosen: Sequence[Selection], scored: list[Candidate]) -> Iterator[t
 def together(pool: Pool) -> int:
     """Return how many marginals are chosen before the next estimate: one, but for a table so wide that pairs take turns."""
     return 1 if pool.all_pairs or not pool.config.adaptive else max(1, len(pool.domain) // TOGETHER)
+
+
+def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction, *, index: int) -> Measurement:
+    """Line 14: costs ``rho``. Where sums of the marginal are asked for, the strategy for them is measured."""
+    how, unit = None if chosen.query is None else strategy_for(chosen.query).measured, run.door.unit
+    scale = config.scale_for(rho, unit) if how is None else linear_scale_for(rho, how, config.noise, unit)
+    return run.measure(chosen.clique, scale=scale, noise=config.noise, round_index=index, query=how)
+
+
+def _scale_of_cells(run: Run, chosen: Candidate, measurement: Measurement) -> float:
+    """Return the noise that cells would have had at the same cost."""
+    if chosen.query is None:
+        return measurement.scale
+    return measurement.scale / strategy_for(chosen.query).scale(run.door.unit, measurement.noise)
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:

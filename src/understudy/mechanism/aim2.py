@@ -111,7 +111,7 @@ class Fitted:
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
-        by_noise = as_candidates(model, choices, run.workload, self.config, scale)
+        by_noise = as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
         def expected() -> NDArray[np.float64]:
             estimated = run.timed(lambda: [c.estimate for c in by_noise])
@@ -120,12 +120,14 @@ class Fitted:
         found = run.note_array(f"expected errors of round {len(run.rounds) + 1}", len(choices) + 1, expected)
         errors, rows = found[:-1], float(found[-1])
         self._errors = dict(zip(choices, errors.tolist(), strict=True))
-        chosen = penalties(errors, np.array([c.penalty for c in by_noise]), rows)
+        by_cells = np.array([c.query is None for c in by_noise])  # of sums of cells, no fit is known to err by less
+        noise = np.array([c.penalty for c in by_noise])
+        chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
         return [replace(c, penalty=float(p)) for c, p in zip(by_noise, chosen, strict=True)]
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1: what the model would change by if it had been right."""
-        return self._errors[chosen.clique]
+        return self._errors[chosen.clique] if chosen.query is None else chosen.penalty
 
     def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
         """Return them as they are."""

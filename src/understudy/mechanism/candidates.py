@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
-from understudy.mechanism.config import MEGABYTE, AimConfig, NoiseConfig
+from understudy.mechanism.config import MEGABYTE, AimConfig, NoiseConfig, NoiseName
 from understudy.mechanism.memory import COMPARED
+from understudy.mechanism.strategy import strategy_for
 from understudy.model import Model, candidates_within, tree_size, tree_sizes_with
-from understudy.privacy import Candidate
-from understudy.workload import Workload
+from understudy.privacy import Candidate, Unit
+from understudy.workload import Workload, norm
 
 Precision = Literal["single", "double"]
 RANKING: Precision = "single"
@@ -74,14 +75,37 @@ def held_at_once(domain: Domain, candidates: list[Clique], most: int = COMPARED)
 
 
 def as_candidates(
-    model: Model, cliques: Sequence[Clique], workload: Workload, config: AimConfig, scale: float
+    model: Model,
+    cliques: Sequence[Clique],
+    workload: Workload,
+    config: AimConfig,
+    scale: float,
+    *,
+    unit: Unit = Unit.ADD_REMOVE,
 ) -> list[Candidate]:
-    """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r."""
-    cells, later = [workload.domain.cells(r) for r in cliques], estimates(model, cliques, RANKING)
+    """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - √(2/π) σ n_r), or MWEM's q_r = ‖M_r(D) - M_r(p)‖₁ - n_r.
+
+    Where sums of r are asked for, both terms are those of the sums, for each of the sums that a record is in at most.
+    """
+    later = estimates(model, cliques, RANKING)
     if config.criterion == "mwem":
-        return [Candidate(r, 1.0, float(n), e) for r, n, e in zip(cliques, cells, later, strict=True)]
-    noise = expected_noise(config, scale)
-    return [Candidate(r, workload.weights[r], noise * n, e) for r, n, e in zip(cliques, cells, later, strict=True)]
+        return [Candidate(r, 1.0, float(workload.domain.cells(r)), e) for r, e in zip(cliques, later, strict=True)]
+    noise, queried, found = expected_noise(config, scale), workload.queried, []
+    for r, estimate in zip(cliques, later, strict=True):
+        weight, query = workload.weights[r], queried.get(r)
+        if query is not None:
+            weight /= norm(query)
+        found.append(Candidate(r, weight, noise * errors_of(workload, r, unit, config.noise), estimate, query))
+    return found
+
+
+def errors_of(workload: Workload, clique: Clique, unit: Unit, noise: NoiseName) -> float:
+    """Return how many errors of a cell's noise the answers about a marginal err by in all: its cells, or by its strategy."""
+    query = workload.queried.get(clique)
+    if query is None:
+        return workload.domain.cells(clique)
+    how = strategy_for(query)
+    return how.error * how.scale(unit, noise)
 
 
 def estimates(model: Model, cliques: Sequence[Clique], precision: Precision) -> list[Callable[[], NDArray[np.float64]]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from understudy.domain import Clique
-from understudy.mechanism.candidates import as_candidates, expected_noise
+from understudy.mechanism.candidates import as_candidates, errors_of, expected_noise
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.running import Run
 from understudy.model import Model, Observation
@@ -62,11 +62,11 @@ class Paper:
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Take √(2/π) σ off for each cell."""
-        return as_candidates(model, choices, run.workload, self.config, scale)
+        return as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
-        """Return √(2/π) σ n."""
-        return expected_noise(self.config, scale) * run.domain.cells(chosen.clique)
+        """Return √(2/π) σ n, or what is expected of the noise on the sums that are asked for."""
+        return expected_noise(self.config, scale) * errors_of(run.workload, chosen.clique, run.door.unit, self.config.noise)
 
     def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
         """Return them as they are."""

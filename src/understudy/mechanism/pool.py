@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Combinations, Domain
+from understudy.mechanism.candidates import errors_of
 from understudy.mechanism.config import AimConfig
 from understudy.model import junction_tree
-from understudy.privacy import Measurement
-from understudy.workload import Workload
+from understudy.privacy import Measurement, Unit
+from understudy.workload import Workload, norm
 
 LISTED = 3_000
 """A rule for no more marginals than this is listed: all triples of 25 attributes."""
@@ -80,7 +81,7 @@ class Reach:
 class Pool:
     """All that may ever be chosen: W_+, or W itself for MWEM's rule."""
 
-    def __init__(self, workload: Workload, config: AimConfig) -> None:
+    def __init__(self, workload: Workload, config: AimConfig, unit: Unit = Unit.ADD_REMOVE) -> None:
         self.domain, self.config = workload.domain, config
         self.everything = workload.closure if config.candidates == "closure" else workload.cliques
         self._sizes = np.append(np.array(self.domain.sizes, dtype=np.float64), 1.0)
@@ -90,12 +91,13 @@ class Pool:
         self._first = [clique for layer in layers for clique in layer]
         self._index = self._positions(self._first)
         self._cells = self._sizes[self._index].prod(axis=1)
+        self._worth = np.array([self._penalty(workload, r, unit) for r in self._first]) if workload.asked else self._cells
 
     def worthwhile(self, reach: Reach, noise: float, measured: Sequence[Clique], turn: int, size: int = 0) -> list[Clique]:
         """Return those that could win in round ``turn``, when noise of ``noise`` is expected on each cell and the model has
         ``size`` bytes.
         """
-        keep = self._could_win(self._index, self._cells, reach, noise)
+        keep = self._could_win(self._index, self._worth, reach, noise)
         found, cells = [self._first[i] for i in np.flatnonzero(keep)], self._cells[keep]
         if self.wide:
             most = 2 * reach.rows / noise
@@ -127,6 +129,10 @@ class Pool:
         single = (index >= 0).sum(axis=1) <= 1
         most = reach.most(index) if self.wide else 2 * reach.rows
         return np.asarray(single | (noise * cells < most))
+
+    def _penalty(self, workload: Workload, clique: Clique, unit: Unit) -> float:
+        """Return for how many cells noise is taken off a marginal's score, where sums of marginals are asked for."""
+        return errors_of(workload, clique, unit, self.config.noise) / norm(workload.queried.get(clique))
 
     def _of_size(self, size: int) -> Combinations:
         assert isinstance(self.everything, Combinations)

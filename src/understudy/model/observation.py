@@ -27,6 +27,10 @@ class Query(Protocol):
     def answers(self) -> int:
         """How many numbers the query answers with."""
 
+    @property
+    def reach(self) -> float:
+        """How far one record moves the answers, in L2, at most."""
+
     def forward(self, marginal: NDArray[np.float64]) -> Flat:
         """Return the answers (flat) about a marginal (shaped)."""
 
@@ -45,6 +49,11 @@ class MatrixQuery:
     def answers(self) -> int:
         """How many numbers the query answers with."""
         return int(self.matrix.shape[0])
+
+    @property
+    def reach(self) -> float:
+        """The largest L2 norm of a column; 1 where all are 0."""
+        return float(np.sqrt((self.matrix**2).sum(axis=0).max())) or 1.0
 
     def forward(self, marginal: NDArray[np.float64]) -> Flat:
         """Multiply the matrix by the flattened marginal."""
@@ -76,19 +85,54 @@ class Observation:
 
 
 def combine(observations: Sequence[Observation]) -> list[Observation]:
-    """Merge repeated observations of one marginal by inverse variance; general queries stay as they are."""
-    merged: dict[Clique, Observation] = {}
-    others: list[Observation] = []
+    """Merge repeated observations of one marginal, or of one query of it, by inverse variance: marginals, then queries."""
+    merged: dict[tuple[Clique, int], Observation] = {}
     for new in observations:
-        old = merged.get(new.clique)
-        if new.query is not None:
-            others.append(new)
-        elif old is None:
-            merged[new.clique] = Observation(new.clique, np.asarray(new.values, dtype=np.float64), new.sigma)
+        key = (new.clique, id(new.query))
+        old = merged.get(key)
+        if old is None:
+            merged[key] = Observation(new.clique, np.asarray(new.values, dtype=np.float64), new.sigma, new.query)
         else:
             a, b = old.sigma**-2, new.sigma**-2
-            merged[new.clique] = Observation(new.clique, (a * old.values + b * new.values) / (a + b), (a + b) ** -0.5)
-    return [*merged.values(), *others]
+            values = (a * old.values + b * new.values) / (a + b)
+            merged[key] = Observation(new.clique, values, (a + b) ** -0.5, new.query)
+    plain = [o for o in merged.values() if o.query is None]
+    return [*plain, *(_scaled(o) for o in merged.values() if o.query is not None)]
+
+
+@dataclass(frozen=True)
+class ScaledQuery:
+    """A query whose answers are divided by ``scale``."""
+
+    query: Query
+    scale: float
+
+    @property
+    def answers(self) -> int:
+        """How many numbers the query answers with."""
+        return self.query.answers
+
+    @property
+    def reach(self) -> float:
+        """How far one record moves the answers, in L2, at most."""
+        return self.query.reach / self.scale
+
+    def forward(self, marginal: NDArray[np.float64]) -> Flat:
+        """Ask, and divide."""
+        return self.query.forward(marginal) / self.scale
+
+    def adjoint(self, answers: Flat) -> NDArray[np.float64]:
+        """Return what ``answers`` weigh in each cell."""
+        return self.query.adjoint(answers) / self.scale
+
+
+def _scaled(observation: Observation) -> Observation:
+    """Return the same with answers that a record moves by 1: a solver takes all answers for counts."""
+    query = observation.query
+    if query is None or query.reach == 1:
+        return observation
+    by = query.reach
+    return Observation(observation.clique, observation.values / by, observation.sigma / by, ScaledQuery(query, by))
 
 
 def estimate_total(observations: Sequence[Observation]) -> float:

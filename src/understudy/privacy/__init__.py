@@ -18,7 +18,7 @@ from understudy.privacy.cost import (
 )
 from understudy.privacy.door import Door
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
-from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, stored_map
+from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, Product, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
     Choices,
@@ -64,6 +64,7 @@ __all__ = [
     "NoJournal",
     "Noise",
     "PrefixSums",
+    "Product",
     "Question",
     "Receipt",
     "ResearchNoise",

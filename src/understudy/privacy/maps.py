@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -67,6 +67,11 @@ class LinearMap(ABC):
         """What makes it this map and no other, as plain data; of what is stored, its SHA-256."""
         stored = {} if self.stored is None else {"weights": hashlib.sha256(self.stored.astype("<i8").tobytes()).hexdigest()}
         return {"kind": self.kind, "shape": list(self.shape), "answers": self.answers, **stored}
+
+    @cached_property
+    def reach(self) -> float:
+        """How far one record moves the answers, in L2, at most."""
+        return sqrt(self.l2_squared(Unit.ADD_REMOVE))
 
     def forward(self, marginal: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the answers (flat) about a model's marginal: what a fit compares with the noisy ones."""
@@ -273,12 +278,93 @@ class Centred(LinearMap):
         return prod(2 * (size - 1) for size in shape)
 
 
+class Product(LinearMap):
+    """A map of each attribute by itself, and their product: prefixes of one by the values of another.
+
+    ``axes`` has, for each attribute, a matrix of whole numbers (answers × values), or the number of its values where these
+    stay as they are.
+    """
+
+    kind = "product"
+
+    def __init__(self, axes: Sequence[Counts | int]) -> None:
+        self.axes = tuple(one if isinstance(one, int) else Matrix(one, (np.shape(one)[-1],)).weights for one in axes)
+        self.shape = tuple(one if isinstance(one, int) else one.shape[1] for one in self.axes)
+        self.parts = tuple(one if isinstance(one, int) else one.shape[0] for one in self.axes)
+        """The shape of the answers."""
+        self.answers = prod(self.parts)
+        if not self.axes or self._most(lambda m: np.abs(m).sum(axis=1)) >= REACH or self.answers < 1:
+            raise WorkloadError("A product of maps needs attributes, and below 2^31 as the sum of the weights of an answer.")
+
+    @property
+    def stored(self) -> Counts:
+        """The answers of each attribute (0: its values as they are), then the matrices."""
+        matrices = [one.reshape(-1) for one in self.axes if not isinstance(one, int)]
+        return np.concatenate([[0 if isinstance(one, int) else len(one) for one in self.axes], *matrices]).astype(np.int64)
+
+    @classmethod
+    def of_stored(cls, shape: tuple[int, ...], stored: Counts) -> Product:
+        """Return the map that has ``stored`` on record."""
+        axes: list[Counts | int] = []
+        at = len(shape)
+        for size, answers in zip(shape, stored[: len(shape)].tolist(), strict=True):
+            axes.append(stored[at : at + answers * size].reshape(answers, size) if answers else size)
+            at += answers * size
+        return cls(axes)
+
+    def apply(self, cells: NDArray[N]) -> NDArray[N]:
+        """Multiply along each axis in turn."""
+        return self._along(cells.reshape(self.shape), [None if isinstance(m, int) else m for m in self.axes]).reshape(-1)
+
+    def adjoint(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply by the transpose along each axis."""
+        return self._along(answers.reshape(self.parts), [None if isinstance(m, int) else m.T for m in self.axes])
+
+    @staticmethod
+    def _along(table: NDArray[N], matrices: Sequence[Counts | None]) -> NDArray[N]:
+        for axis, matrix in enumerate(matrices):
+            if matrix is not None:
+                table = np.moveaxis(np.tensordot(matrix.astype(table.dtype), table, (1, axis)), 0, axis)
+        return table
+
+    def l1(self, unit: Unit) -> int:
+        """Return it: a column is the product of the attributes' columns. Of two columns, at most the sum."""
+        return unit.rows * self._most(lambda m: np.abs(m).sum(axis=0)) * (1 if unit.kind == "add-remove" else 2)
+
+    def l2_squared(self, unit: Unit) -> int:
+        """Return it. Two columns are ‖a‖² + ‖b‖² - 2 a·b apart: at most twice the largest where no weight is below 0, and
+        four times else.
+        """
+        most = self._most(lambda m: (m**2).sum(axis=0))
+        if unit.kind == "add-remove":
+            return unit.rows**2 * most
+        if prod(self.shape) <= PAIRS:
+            return unit.rows**2 * self._farthest
+        signed = any(not isinstance(m, int) and bool((m < 0).any()) for m in self.axes)
+        return unit.rows**2 * most * (4 if signed else 2)
+
+    @cached_property
+    def _farthest(self) -> int:
+        """The squared L2 of the two columns that are farthest apart; at least 1, since an answer is never free."""
+        products = np.ones((1, 1), np.int64)
+        for one in self.axes:
+            products = np.kron(products, np.eye(one, dtype=np.int64) if isinstance(one, int) else one.T @ one)
+        norms = np.diag(products)
+        return max(1, int((norms[:, None] + norms - 2 * products).max()))
+
+    def _most(self, norms: Callable[[Counts], Counts]) -> int:
+        """Return the product of the largest of each attribute's ``norms``."""
+        return prod(1 if isinstance(one, int) else int(norms(one).max()) for one in self.axes)
+
+
 def stored_map(kind: str, shape: tuple[int, ...], weights: Counts | None) -> LinearMap:
     """Return the map that a release has on record; ``weights`` are flat."""
     if kind == Groups.kind and weights is not None and weights.size == sum(shape):
         return Groups(np.split(weights, np.cumsum(shape)[:-1]))
     if kind in (PrefixSums.kind, Centred.kind) and weights is None:
         return PrefixSums(shape) if kind == PrefixSums.kind else Centred(shape)
+    if kind == Product.kind and weights is not None:
+        return Product.of_stored(shape, weights)
     if kind == Matrix.kind and weights is not None:
         return Matrix(weights.reshape(-1, prod(shape)), shape)
     raise FormatError(f'There is no linear query called "{kind}" in this version of the software: upgrade it.')

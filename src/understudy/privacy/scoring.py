@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import WorkloadError
+from understudy.privacy.maps import LinearMap
 from understudy.privacy.noise import Counts
+from understudy.privacy.unit import Unit
 
 TOP_WEIGHT = 2**20
 """The integer weight of the heaviest candidate; the others are in proportion."""
@@ -35,15 +37,18 @@ class Candidate:
     """A marginal that may be measured next. Public: weight, penalty and estimate come from the model and the
     workload.
 
-    Its score is ``weight * (‖counts - round(estimate)‖₁ - penalty)``. A candidate of weight 0 scores 0
-    whatever the table; it may still be chosen, when nothing scores better. The estimate may be given as a function, which
-    is called when a score is first needed: a run that is resumed does not score again what it has chosen already.
+    Its score is ``weight * (‖counts - round(estimate)‖₁ - penalty)``, with a ``query`` that of the query's answers. A
+    candidate of weight 0 scores 0 whatever the table; it may still be chosen, when nothing scores better. The estimate
+    may be given as a function, which is called when a score is first needed: a run that is resumed does not score again
+    what it has chosen already.
     """
 
     clique: Clique
     weight: float
     penalty: float
     estimated: NDArray[np.float64] | Callable[[], NDArray[np.float64]] = field(repr=False)
+    query: LinearMap | None = None
+    """What is asked of the marginal; None: its cells."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be scored, so that nothing can fail once a choice has been paid for."""
@@ -61,6 +66,24 @@ class Candidate:
         if not isfinite(float(found.sum())):
             raise WorkloadError(f"{self._name}: the estimate holds numbers that are not finite.")
         return found
+
+    def moved(self, unit: Unit) -> int:
+        """Return how far its distance may move between neighbours."""
+        return unit.score if self.query is None else self.query.l1(unit)
+
+    def asked(self, counts: Counts) -> Counts:
+        """Return the exact answers about ``counts``: themselves, or those of the query."""
+        return counts if self.query is None else self.query.exact(counts)
+
+    @property
+    def expected(self) -> NDArray[np.float64]:
+        """The same of the estimate."""
+        return self.estimate if self.query is None else self.query.forward(self.estimate)
+
+    def gap(self, other: NDArray[np.float64]) -> float:
+        """Return the L1 distance of another public estimate from its own, in the query's answers."""
+        apart = other - self.estimate
+        return float(np.abs(apart if self.query is None else self.query.forward(apart)).sum())
 
     @property
     def _name(self) -> str:
@@ -140,11 +163,12 @@ def _apart(counts: Counts, estimate: NDArray[np.float64]) -> Counts:
 
 
 def scores(counts: Iterable[Counts], candidates: Sequence[Candidate]) -> Counts:
-    """Return one integer score per candidate. Each moves by at most ``weight * unit.score`` between
+    """Return one integer score per candidate. Each moves by at most ``weight * candidate.moved(unit)`` between
     neighbours.
     """
     weights = integer_weights([c.weight for c in candidates]).tolist()
-    far = distances(counts, (c.estimate for c in candidates))
+    asked = (c.asked(exact) for c, exact in zip(candidates, counts, strict=True))
+    far = distances(asked, (c.expected for c in candidates))
     found = [w * away - _penalty(w, c.penalty) for w, away, c in zip(weights, far, candidates, strict=True)]
     return np.array(found, dtype=np.int64)
 

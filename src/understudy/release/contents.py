@@ -5,7 +5,7 @@ Public: everything here was released by the door, computed from that, or declare
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -56,8 +56,9 @@ class Contents:
                 return Workload.all_kway(domain, rule.size)
             return Workload.target(domain, rule.column, rule.size)
         listed = named.marginals or []
-        cliques = tuple(domain.clique(query.attributes) for query in listed)
-        return Workload(domain, cliques, tuple(query.weight for query in listed), named.queries)
+        asked = [{} if query.asked is None else query.asked.model_dump() for query in listed]
+        entries = [{"attributes": q.attributes, "weight": q.weight, **how} for q, how in zip(listed, asked, strict=True)]
+        return replace(Workload.of(domain, entries), queries=named.queries)
 
     @cached_property
     def inside(self) -> Weights:

@@ -14,6 +14,7 @@ from understudy.domain import Clique, Combinations
 from understudy.manifest.manifest import (
     NOT_PRIVATE,
     Amount,
+    AskedEntry,
     BoundEntry,
     ChargeEntry,
     CheckEntry,
@@ -41,7 +42,7 @@ from understudy.release.synthetic import SyntheticTable
 from understudy.schema import Schema
 from understudy.schema.column import fine_name
 from understudy.uncertainty import Evidence, TableMarginals, bounded, bounds
-from understudy.workload import Workload
+from understudy.workload import Workload, described
 
 DEFAULT_DELTA = 1e-9
 MOST_LISTED = 10_000
@@ -152,10 +153,15 @@ def _workload(workload: Workload, name: str) -> WorkloadEntry:
         ((size, column),) = workload.cliques.layers
         return WorkloadEntry(name=name, queries=workload.queries, rule=RuleEntry(size=size, column=column))
     listed = [
-        QueryEntry(attributes=list(clique), weight=cost)
+        QueryEntry(attributes=list(clique), weight=cost, asked=_asked(workload, clique))
         for clique, cost in zip(workload.cliques, workload.query_weights, strict=True)
     ]
     return WorkloadEntry(name=name, queries=workload.queries, marginals=listed)
+
+
+def _asked(workload: Workload, clique: Clique) -> AskedEntry | None:
+    asked = workload.asked.get(clique)
+    return None if asked is None else AskedEntry.model_validate(described(asked))
 
 
 def _model(model: Model, outcome: Outcome) -> ModelEntry:

@@ -30,7 +30,7 @@ class Evidence:
     rho: Fraction
     """What the run was allowed to spend; rounds share the failure probability by their part of it."""
     rounds: tuple[Round, ...] = field(default=(), repr=False)
-    """With the models that candidates were compared with; empty where these are gone."""
+    """With the models that candidates were compared with; empty where these are gone, or where sums were compared."""
     distances: Distances | None = field(default=None, repr=False)
     """Noisy distances of the model from the table, where a part of the budget was kept for that."""
 
@@ -43,7 +43,7 @@ class Evidence:
             measurements=outcome.measurements,
             zeros=outcome.zeros,
             rho=outcome.rho,
-            rounds=outcome.rounds,
+            rounds=() if outcome.workload.asked else outcome.rounds,  # Theorem 2 is about scores of cells, not of sums
             distances=outcome.distances,
         )
 

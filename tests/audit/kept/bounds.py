@@ -16,6 +16,13 @@ PART = f"{WITH_ZEROS}test_the_smallest_part_that_determines_the_rest"
 
 MUTANTS: list[Mutant] = [
     one(
+        "cells-bounded-by-a-choice-of-sums",
+        37,
+        "bounds on cells rest on scores that compared sums of them",
+        ("uncertainty/evidence.py", "rounds=() if outcome.workload.asked else outcome.rounds,", "rounds=outcome.rounds,"),
+        "tests/uncertainty/test_evidence.py::test_no_bound_rests_on_a_choice_by_sums",
+    ),
+    one(
         "check-and-theorem-both-in-full",
         37,
         "the check and the other theorems each take the whole failure probability",

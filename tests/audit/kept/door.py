@@ -71,7 +71,11 @@ MUTANTS = [
         "lightest-weight",
         (3, 11),
         "the sensitivity of a selection taken from the lightest candidate",
-        ("privacy/questions/choice.py", "int(self.weights.max()) * unit.score", "int(self.weights.min()) * unit.score"),
+        (
+            "privacy/questions/choice.py",
+            "max(w * c.moved(unit) for w, c in",
+            "min(w * c.moved(unit) for w, c in",
+        ),
         "tests/contracts/test_questions.py::test_a_question_keeps_the_contract",
     ),
     one(

@@ -7,7 +7,49 @@ from audit.mutant import one
 MAPS, UNIT, FILTER = "tests/privacy/test_maps.py::", "tests/privacy/test_unit.py::", "tests/privacy/test_filter.py::"
 CONTRACT = "tests/contracts/test_questions.py::test_a_question_keeps_the_contract"
 
+SCORES = "tests/privacy/test_sensitivity.py::"
+
 MUTANTS = [
+    one(
+        "products-at-the-price-of-a-marginal",
+        (8, 11),
+        "prefixes by group charged as if a record were in one of them alone",
+        ("privacy/maps.py", "most = self._most(lambda m: (m**2).sum(axis=0))", "most = 1"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+        CONTRACT,
+    ),
+    one(
+        "replaced-products-as-if-added",
+        (8, 11, 17),
+        "sums by group with weights below 0, under replacement, charged as if all weights were at least 0",
+        ("privacy/maps.py", "(4 if signed else 2)", "2"),
+        f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
+    ),
+    one(
+        "a-score-by-sums-as-if-by-cells",
+        (3, 11),
+        "a score of prefixes taken to move by one record's weight, not by all the prefixes that it is in",
+        (
+            "privacy/scoring.py",
+            "return unit.score if self.query is None else self.query.l1(unit)",
+            "return unit.score",
+        ),
+        f"{SCORES}test_no_score_moves_by_more_than_its_declared_sensitivity",
+        f"{SCORES}test_prefixes_move_a_score_by_as_many_as_a_record_is_in",
+        CONTRACT,
+    ),
+    one(
+        "a-choice-by-the-heaviest-alone",
+        (3, 11),
+        "the sensitivity of a choice taken from the heaviest candidate, when a lighter one moves farther",
+        (
+            "privacy/questions/choice.py",
+            "max(w * c.moved(unit) for w, c in zip(self.weights.tolist(), self.candidates, strict=True))",
+            "int(self.weights.max()) * self.candidates[int(self.weights.argmax())].moved(unit)",
+        ),
+        f"{SCORES}test_a_choice_states_the_farthest_that_any_score_moves",
+        CONTRACT,
+    ),
     one(
         "a-query-at-the-price-of-a-marginal",
         (8, 11),

@@ -52,8 +52,9 @@ class Choices(Question[Selections]):
     """Asks for ``number`` of ``candidates``, one after another, each among those that are left, with
     P ∝ exp(epsilon · score / (2 · sensitivity)).
 
-    Costs ``epsilon² / 8`` for each: they compose. The sensitivity is the largest weight times ``unit.score``; the scores
-    are not monotone in the table, hence the 2. They are worked out once, which is why this is one question.
+    Costs ``epsilon² / 8`` for each: they compose. The sensitivity is the largest of each weight times how far the
+    distance moves (``unit.score``, or what the candidate's query says); the scores are not monotone in the table, hence the
+    2. They are worked out once, which is why this is one question.
     """
 
     candidates: Sequence[Candidate]
@@ -89,7 +90,9 @@ class Choices(Question[Selections]):
         """Return what was chosen from, and how sharply; estimates follow from earlier answers."""
         penalties = [float(candidate.penalty).hex() for candidate in self.candidates]
         chosen_from = {"select": list(self.reads), "weights": self.weights.tolist(), "penalties": penalties}
-        return {**chosen_from, "draws": self.number, "scale": self.mask(unit).scale.hex()}
+        queries = [None if c.query is None else c.query.described for c in self.candidates]
+        asked = {"queries": queries} if any(queries) else {}
+        return {**chosen_from, **asked, "draws": self.number, "scale": self.mask(unit).scale.hex()}
 
     def cost(self, unit: Unit) -> Fraction:
         """Return the cost of so many selections, whatever the unit: the scale follows from it."""
@@ -97,7 +100,7 @@ class Choices(Question[Selections]):
 
     def mask(self, unit: Unit) -> Mask:
         """Return the exponential mechanism for these weights."""
-        sensitivity = int(self.weights.max()) * unit.score
+        sensitivity = max(w * c.moved(unit) for w, c in zip(self.weights.tolist(), self.candidates, strict=True))
         scale = float_above(2 * sensitivity / positive(self.epsilon, "epsilon"))
         return Mask("selection", scale, sensitivity, self.number)
 
@@ -146,3 +149,5 @@ def require_estimates(candidates: Sequence[Candidate], domain: Domain) -> None:
         if candidate.estimate.shape != domain.shape(candidate.clique):
             name = f"Candidate ({', '.join(candidate.clique)})"
             raise WorkloadError(f"{name}: the estimate's shape {candidate.estimate.shape} is not the marginal's.")
+        if candidate.query is not None and candidate.query.shape != candidate.estimate.shape:
+            raise WorkloadError(f"Candidate ({', '.join(candidate.clique)}): the query is of another marginal's shape.")

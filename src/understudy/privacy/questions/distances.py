@@ -47,6 +47,8 @@ class DistancesTo(Question[Distances]):
         """Refuse an empty question, and a sigma that is none."""
         if not self.estimates:
             raise WorkloadError("There is nothing to compare with the table: give at least one estimate.")
+        if any(estimate.query is not None for estimate in self.estimates):
+            raise WorkloadError("Distances are those of cells: give estimates without a query.")
         object.__setattr__(self, "sigma", float(positive(self.sigma, "sigma")))
 
     @property

@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.domain import Clique, Combinations, Domain
 from understudy.errors import WorkloadError, did_you_mean
+from understudy.privacy import Product
+from understudy.workload.asking import Asked, Axis, Listed, Values, described, listed, norm, query_of
 
 MAX_QUERIES = 10**9
 """More marginals than this are refused: it is a slip of k."""
@@ -30,8 +33,8 @@ MAX_DRAWN_FROM = 2_000_000
 MOST_REMEMBERED = 100_000
 """So many weights are worked out only once."""
 
-Query = tuple[Iterable[str], float] | Sequence[str]
-"""The attributes of a marginal, and its weight if it is not 1."""
+Query = tuple[Iterable[str], float] | Sequence[str] | Mapping[str, object]
+"""The attributes of a marginal, and its weight if it is not 1; or these by name, with what is asked of the marginal."""
 
 _NAMED = re.compile(r"all-(\d+)way|target:(.+)|skewed(?::(\d+))?")
 
@@ -52,27 +55,32 @@ class Workload:
     cliques: Sequence[Clique]
     query_weights: Sequence[float]
     queries: int
+    asked: Mapping[Clique, Asked] = field(default_factory=dict)
+    """Of those of ``cliques`` that are asked for more than their cells: the maps of their attributes."""
 
     @classmethod
-    def of(cls, domain: Domain, queries: Iterable[Query]) -> Workload:
-        """Make a workload from ``[(attributes, weight), ...]``, or lists of attributes, of weight 1 each.
+    def of(cls, domain: Domain, queries: Iterable[Query], values: Values | None = None) -> Workload:
+        """Make a workload from ``[(attributes, weight), ...]``, or lists of attributes, of weight 1 each; or from
+        mappings, as in a file: ``{"attributes": ["income", "region"], "prefixes": "income"}``.
 
-        Repeats add up, zero weight asks nothing.
+        Repeats add up, zero weight asks nothing. Totals need ``values``: what each value of an attribute counts as.
         """
         if not isinstance(queries, Iterable) or isinstance(queries, str | Mapping):
             raise WorkloadError(f"A workload is a list of queries, or the name of one such as all-2way, not {queries!r}.")
-        pairs = [_pair(query) for query in queries]
-        listed = [(_clique(domain, attributes), _weight(weight)) for attributes, weight in pairs]
-        if not listed:
+        entries = [_entry(domain, query, values) for query in queries]
+        found = [(_clique(domain, one.attributes), _weight(one.weight), one.asked) for one in entries]
+        if not found:
             raise WorkloadError("The workload is empty: list at least one set of attributes.")
         weights: dict[Clique, list[float]] = {}
-        for clique, weight in listed:
+        asked: dict[Clique, Asked] = {}
+        for clique, weight, how in found:
             if weight > 0:
                 weights.setdefault(clique, []).append(weight)
+                _require_one_way(clique, asked.setdefault(clique, how), how)
         if not weights:
             raise WorkloadError("Every weight in the workload is zero: give at least one query a weight above 0.")
-        costs = tuple(_sum(found) for found in weights.values())
-        return cls(domain, tuple(weights), costs, len(listed))
+        costs = tuple(_sum(each) for each in weights.values())
+        return cls(domain, tuple(weights), costs, len(found), {clique: how for clique, how in asked.items() if how})
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:
@@ -111,20 +119,20 @@ class Workload:
         return cls.of(domain, [([domain.attributes[i] for i in groups[j]], 1.0) for j in drawn])
 
     @classmethod
-    def parse(cls, text: str, domain: Domain) -> Workload:
+    def parse(cls, text: str, domain: Domain, values: Values | None = None) -> Workload:
         """Read ``all-3way``, ``target:COLUMN``, ``skewed``, ``skewed:SEED``, or a TOML or JSON file."""
         found = _NAMED.fullmatch(text)
         if found is None:
-            return cls.load(text, domain)
+            return cls.load(text, domain, values)
         degree, attribute, seed = found.groups()
         if degree is not None:
             return cls.all_kway(domain, int(degree))
         return cls.target(domain, attribute) if attribute is not None else cls.skewed(domain, int(seed or 0))
 
     @classmethod
-    def load(cls, path: str | Path, domain: Domain) -> Workload:
-        """Read a file of queries: ``[[query]]`` tables in TOML, or a list in JSON; attributes and weight
-        each.
+    def load(cls, path: str | Path, domain: Domain, values: Values | None = None) -> Workload:
+        """Read a file of queries: ``[[query]]`` tables in TOML, or a list in JSON; attributes and weight each, and the sums
+        that are asked for.
         """
         file = Path(path)
         if not file.is_file():
@@ -135,7 +143,38 @@ class Workload:
             data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
             raise WorkloadError(f'The workload "{path}" cannot be read: {error}.') from None
-        return cls.of(domain, [_query(entry) for entry in _queries(data)])
+        return cls.of(domain, [_query(entry) for entry in _queries(data)], values)
+
+    def query(self, clique: Clique) -> Product | None:
+        """Return what is asked of one of ``cliques``; None where it is its cells."""
+        asked = self.asked.get(clique, {})
+        return query_of(self.domain, clique, {a: (axis,) for a, axis in asked.items()})
+
+    @cached_property
+    def queried(self) -> Mapping[Clique, Product]:
+        """For each r of the closure of which more is asked than its cells: of each attribute, all that a query asks of it
+        that r is part of.
+        """
+        if not self.asked:
+            return {}
+        found: dict[Clique, dict[str, list[Axis | None]]] = {}
+        for clique in self.cliques:
+            asked = self.asked.get(clique, {})
+            for size in range(1, len(clique) + 1):
+                for r in combinations(clique, size):
+                    maps = found.setdefault(r, {a: [] for a in r})
+                    for a in r:
+                        maps[a].append(asked.get(a))
+        queries = ((r, query_of(self.domain, r, maps)) for r, maps in found.items())
+        return {r: query for r, query in queries if query is not None}
+
+    def errors(self, clique: Clique, gap: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far off each answer about one of ``cliques`` is when its cells are off by ``gap``.
+
+        Divided by how many answers one record counts in at most, so that an error means the same for cells and for sums.
+        """
+        query = self.query(clique)
+        return gap if query is None else query.forward(gap) / norm(query)
 
     @cached_property
     def closure(self) -> Sequence[Clique]:
@@ -204,11 +243,13 @@ class Workload:
         """All that makes it this workload and no other, as plain data: its rule, or the list of its queries."""
         if isinstance(self.cliques, Combinations):
             return ["rule", self.domain.attributes, self.cliques.layers]
-        return [self.cliques, self.query_weights]
+        asked = [[r, sorted((a, m.kind, m.stored.hex()) for a, m in how.items())] for r, how in self.asked.items()]
+        return [self.cliques, self.query_weights, *([asked] if asked else [])]
 
     def describe(self) -> list[dict[str, object]]:
         """Return the queries as plain data, in the form that ``load`` reads."""
-        return [{"attributes": list(r), "weight": c} for r, c in zip(self.cliques, self.query_weights, strict=True)]
+        listed = zip(self.cliques, self.query_weights, strict=True)
+        return [{"attributes": list(r), "weight": c, **described(self.asked.get(r, {}))} for r, c in listed]
 
 
 @dataclass(frozen=True)
@@ -260,9 +301,9 @@ class Ruled(Mapping[Clique, float]):
         return clique in self.cliques
 
 
-def _pair(query: Query) -> tuple[Iterable[str], object]:
+def _pair(query: tuple[Iterable[str], float] | Sequence[str]) -> tuple[Iterable[str], object]:
     """Return the attributes and the weight of a query; a list of names has weight 1."""
-    wrong = isinstance(query, str | Mapping) or not isinstance(query, Iterable)
+    wrong = isinstance(query, str) or not isinstance(query, Iterable)
     parts = () if wrong else tuple(query)
     if parts and all(isinstance(part, str) for part in parts):
         return cast(tuple[str, ...], parts), 1.0
@@ -322,16 +363,20 @@ def _queries(data: object) -> list[object]:
     return found
 
 
-def _query(entry: object) -> tuple[list[str], float]:
+def _query(entry: object) -> Query:
     if isinstance(entry, list):
-        entry = {"attributes": entry}
+        return {"attributes": entry}
     if not isinstance(entry, dict):
         raise WorkloadError(f"A query must be a table with attributes and weight, not {entry!r}.")
-    for key in entry:
-        if key not in ("attributes", "weight"):
-            hint = did_you_mean(str(key), ("attributes", "weight"))
-            raise WorkloadError(f'A query has attributes and weight, not "{key}".{hint}')
-    attributes = entry.get("attributes")
-    if not isinstance(attributes, list) or not all(isinstance(a, str) for a in attributes):
-        raise WorkloadError(f"The attributes of a query must be a list of names, not {attributes!r}.")
-    return attributes, _weight(entry.get("weight", 1.0))
+    return entry
+
+
+def _entry(domain: Domain, query: Query, values: Values | None) -> Listed:
+    return listed(domain, query, values) if isinstance(query, Mapping) else Listed(*_pair(query), {})
+
+
+def _require_one_way(clique: Clique, first: Asked, again: Asked) -> None:
+    if first != again:
+        raise WorkloadError(
+            f"The marginal on {', '.join(clique)} is asked for in two ways: list each marginal with one way of asking."
+        )

@@ -1,0 +1,99 @@
+"""Strategies: what is measured for the sake of sums of cells, and what that errs by."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from understudy.domain import Domain
+from understudy.mechanism import Aim
+from understudy.mechanism.aim2 import Aim2
+from understudy.mechanism.candidates import errors_of
+from understudy.mechanism.strategy import falling, hierarchy, strategy_for
+from understudy.privacy import Budget, Door, Product, ResearchNoise, Unit, linear_scale_for
+from understudy.source import MemorySource
+from understudy.workload import Workload
+
+UNITS = [Unit(kind, rows) for kind in ("add-remove", "replace") for rows in (1, 3)]  # type: ignore[arg-type]
+
+
+def prefixes(size: int) -> np.ndarray:
+    return np.tril(np.ones((size, size), np.int64))
+
+
+def test_falling_sums_twice_are_prefixes() -> None:
+    half = falling(12) / falling(12)[0, 0]
+    assert np.allclose(half @ half, prefixes(12), atol=5e-3)
+
+
+def test_a_hierarchy_has_each_value_once_in_every_level() -> None:
+    made = hierarchy(10, 3)
+    assert made.shape == (10 + 4 + 2, 10)
+    assert (made.sum(axis=0) == 3).all()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("query", [Product([prefixes(16), 3]), Product([prefixes(3)]), Product([2, np.array([[1, 5, 9]])])])
+def test_the_expected_error_is_what_the_noise_makes(query: Product, unit: Unit) -> None:
+    """2,000 draws: the mean is within 5 % of what was expected, by more than five of its standard deviations."""
+    how, rng, rho = strategy_for(query), np.random.default_rng(3), 0.01
+    assert how.measured is not None or query.shape == (3,)
+    if how.measured is None:
+        return
+    scale = linear_scale_for(Fraction(rho), how.measured, "gaussian", unit)
+    rows = [how.measured.forward(c.reshape(query.shape)) for c in np.eye(int(np.prod(query.shape)))]
+    asked = [query.forward(c.reshape(query.shape)) for c in np.eye(int(np.prod(query.shape)))]
+    told = np.array(asked).T @ np.linalg.pinv(np.array(rows).T)
+    made = np.abs(told @ rng.normal(0, scale, (told.shape[1], 2000))).sum(axis=0).mean()
+    cells = (unit.l2_squared / (2 * rho)) ** 0.5
+    assert how.error * how.scale(unit, "gaussian") * (2 / np.pi) ** 0.5 * cells == pytest.approx(made, rel=0.05)
+
+
+def test_one_weighted_sum_is_measured_by_itself() -> None:
+    query = Product([4, np.array([[1, 5, 9, 40]])])
+    how = strategy_for(query).measured
+    assert how is not None
+    assert how.parts == (4, 1)
+
+
+def test_prefixes_by_group_err_less_by_their_strategy_than_by_cells() -> None:
+    domain = Domain.of({"age": 24, "sex": 2})
+    workload = Workload.of(domain, [{"attributes": ["age", "sex"], "prefixes": "age"}])
+    cells = np.sqrt(np.arange(1, 25)).sum() * 2
+    assert errors_of(workload, ("age", "sex"), Unit.ADD_REMOVE, "gaussian") < 0.6 * cells
+    assert errors_of(workload, ("sex",), Unit.ADD_REMOVE, "gaussian") == 2
+
+
+def table(rows: int = 4000) -> tuple[Domain, MemorySource]:
+    rng = np.random.default_rng(1)
+    group, age = rng.integers(0, 4, rows), rng.integers(0, 16, rows)
+    pay = np.clip(age // 2 + 2 * group + rng.integers(0, 6, rows), 0, 15)
+    domain = Domain.of({"group": 4, "age": 16, "pay": 16})
+    return domain, MemorySource.of_codes(np.stack([group, age, pay], axis=1), domain)
+
+
+def workloads(domain: Domain) -> tuple[Workload, Workload]:
+    pairs = [["group", "age"], ["group", "pay"]]
+    asked = [{"attributes": pair, "prefixes": pair[1]} for pair in pairs]
+    return Workload.of(domain, pairs), Workload.of(domain, asked)
+
+
+@pytest.mark.parametrize("mechanism", [Aim(), Aim2()])
+def test_a_workload_of_prefixes_is_measured_by_its_strategy_and_nearer(mechanism: Aim | Aim2) -> None:
+    domain, source = table()
+    plain, asked = workloads(domain)
+    real = source.count(plain.cliques)
+    error: dict[bool, list[float]] = {True: [], False: []}
+    for seed, by_prefix in product(range(3), (True, False)):
+        door = Door(source, Budget.of(rho=0.02), noise=ResearchNoise(seed))
+        done = mechanism.run(door, asked if by_prefix else plain)
+        assert done.model is not None
+        queries = {m.query.kind for m in done.measurements if m.query is not None}
+        assert queries == ({"product"} if by_prefix else set())
+        gaps = [asked.errors(r, done.model.marginal(r) - x) for r, x in zip(asked.cliques, real, strict=True)]
+        error[by_prefix].append(sum(float(np.abs(gap).sum()) for gap in gaps))
+        assert door.filter.remaining < Budget.of(rho=0.02).rho / 1000
+    assert sum(error[True]) < 0.95 * sum(error[False])
