@@ -88,12 +88,13 @@ def _derived(schema: Schema) -> str:
 
 
 def _making(manifest: Manifest) -> dict[str, str]:
-    privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
+    privacy, table = manifest.privacy, manifest.table
+    choices = sum(charge.purpose.startswith("select ") for charge in manifest.charges)
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
-        "Mechanism": f"{manifest.mechanism.name}: {rounds} private choice{'s' * (rounds != 1)} by the exponential "
-        f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model fitted to these"
-        f"{_checked(manifest)}",
+        "Mechanism": f"{manifest.mechanism.name}: {choices} private choice{'s' * (choices != 1)} by the exponential "
+        f"mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a {manifest.model.kind} "
+        f"fitted to these{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
         f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",

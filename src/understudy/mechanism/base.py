@@ -11,6 +11,7 @@ from time import monotonic
 
 from understudy.domain import Clique, Zeros
 from understudy.mechanism.config import ModelConfig, NoiseConfig
+from understudy.mechanism.estimators import PGM, Estimation, instead
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome
 from understudy.mechanism.running import Run
@@ -35,6 +36,11 @@ class Mechanism(ABC):
         """Bytes that its model may grow to; 0 where it makes none."""
         return self.config.max_size if isinstance(self.config, ModelConfig) else 0
 
+    @property
+    def estimation(self) -> Estimation:
+        """How its models are fitted."""
+        return PGM
+
     @abstractmethod
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
@@ -54,8 +60,12 @@ class Mechanism(ABC):
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
     ) -> Outcome:
-        """Run on the table behind ``door``, spending all that is left of its budget."""
+        """Run on the table behind ``door``, spending all that is left of its budget.
+
+        ``estimator`` takes the place of ``fit`` where models are graphical.
+        """
         kept = self.config.enforced(zeros)
+        self.estimation.require(door.domain, kept, self.max_size)
         return self.execute(
             Run(
                 self.name,
@@ -63,7 +73,7 @@ class Mechanism(ABC):
                 workload,
                 zeros=kept,
                 on_event=on_event,
-                estimator=estimator,
+                estimation=instead(estimator) if estimator and self.estimation.graphical else self.estimation,
                 clock=clock,
                 engine=engine,
                 inside=self.config.for_inside,

@@ -20,6 +20,7 @@ from understudy.mechanism.mwem import Mwem
 from understudy.mechanism.privbayes import PrivBayes, PrivBayesConfig
 from understudy.mechanism.privmrf import PrivMrf, PrivMrfConfig
 from understudy.mechanism.privsyn import PrivSyn
+from understudy.mechanism.rap import Rap, RapConfig
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
+        "rap": Kind(Rap, RapConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from time import monotonic
 from typing import Literal, TypeVar
 
@@ -21,6 +20,7 @@ from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, FormatError, WorkloadError
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates
+from understudy.mechanism.estimators import PGM, Estimation
 from understudy.mechanism.events import (
     Checked,
     Estimated,
@@ -33,10 +33,10 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.outcome import Estimator, Outcome, Round
+from understudy.mechanism.outcome import Outcome, Round
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import parameters_of, remembered
-from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
+from understudy.model import EngineFor, Fit, GraphicalModel, Model, Observation, on_cpu
 from understudy.privacy import (
     Candidate,
     Choice,
@@ -65,10 +65,6 @@ LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
 
-LAST_STEPS = 1200
-"""The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
-
-
 UNIT_CELLS = 1 << 12
 """A marginal takes as long to be worked out and compared as so many cells of it do."""
 
@@ -95,7 +91,7 @@ class Run:
         *,
         zeros: Sequence[Zeros] = (),
         on_event: OnEvent | None = None,
-        estimator: Estimator | None = None,
+        estimation: Estimation = PGM,
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
         inside: Fraction = Fraction(0),
@@ -115,14 +111,12 @@ class Run:
         self.rounds: list[Round] = []
         self.selections: list[Selection] = []
         self.compared: list[Distances] = []
-        self.fit: Fit | None = None
+        self.fit: Fit[Model] | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
         self._fits: list[str] = []
         self._gone: set[str] = set()
         self._tell: OnEvent = on_event or (lambda event: None)
-        self._engine, self._takes_engine = engine, estimator is None
-        self._estimator: Callable[..., Fit] = estimator or fit
-        self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
+        self._engine, self.estimation = engine, estimation
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
         self._last: dict[Clique, int] = {}
@@ -292,11 +286,11 @@ class Run:
 
     def estimate(self, round_index: int, prepared: Prepared = list) -> Model:
         """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
-        return self._fit(round_index, self._estimator, prepared)
+        return self._fit(round_index, self.estimation.in_rounds, prepared)
 
-    def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
+    def _fit(self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list) -> Model:
         began = self._clock()
-        on = {"engine": self._engine(self.size)} if self._takes_engine else {}
+        on = {"engine": self._engine(self.size)} if self.estimation.engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
@@ -331,7 +325,7 @@ class Run:
         """
         if self.fit is not None:
             total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-            self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
+            self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
         looked = sum((m.rho for m in self.inside), Fraction(0))
@@ -379,6 +373,6 @@ def _ended(done: Round, spent: float) -> RoundEnded:
 
 def _light(model: Model | None) -> Model | None:
     """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
-    if type(model) is not Model:
+    if not isinstance(model, GraphicalModel):
         return model
-    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
+    return GraphicalModel(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)

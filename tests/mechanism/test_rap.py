@@ -1,0 +1,107 @@
+"""RAP chooses and measures as its paper says, and AIM's estimator is a choice: both refuse what a mixture cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ledger.small import BUDGET, FACTS, Stop, fresh, play, stopping_after
+from understudy.domain import Domain, Zeros
+from understudy.errors import CapacityError, UserError
+from understudy.mechanism import Aim, mechanism
+from understudy.model import GraphicalModel, Mixture
+from understudy.privacy import ResearchNoise
+from understudy.workload import Workload
+
+from .conftest import SMALL, MakeDoor
+
+TWO_WAY = Workload.all_kway(SMALL, 2)
+MIXED: list[tuple[str, dict[str, Any]]] = [("rap", {}), ("aim", {"estimator": "relaxed"})]
+each = pytest.mark.parametrize(("name", "options"), MIXED)
+
+
+def test_rap_measures_the_rows_then_the_worst_marginals(make_door: MakeDoor) -> None:
+    outcome = mechanism("rap", rounds=3, each=2, check=0.0).run(make_door(rho=1), TWO_WAY)
+    cliques = [m.clique for m in outcome.measurements]
+    assert cliques[0] == ()
+    assert len(cliques) == 7
+    assert [s.clique for s in outcome.selections] == cliques[1:]
+    assert all(first != second for first, second in zip(cliques[1::2], cliques[2::2], strict=True))
+    assert set(cliques[1:]) <= set(TWO_WAY.cliques)
+    assert outcome.spent == pytest.approx(1, abs=1e-9)
+    chosen, measured = (sum(float(one.rho) for one in part) for part in (outcome.selections, outcome.measurements[1:]))
+    assert chosen == pytest.approx(measured, rel=1e-9)
+
+
+def test_rap_finds_what_depends(make_door: MakeDoor) -> None:
+    """With next to no noise, the error of the model that is handed out is a small part of a uniform one's."""
+    door = make_door(rho=1e4, rows=3000)
+    outcome = mechanism("rap").run(door, TWO_WAY)
+    real = door._read(list(TWO_WAY.cliques))
+    assert outcome.model is not None
+    off = sum(np.abs(m - r).sum() for m, r in zip(outcome.model.marginals(TWO_WAY.cliques), real, strict=True))
+    even = sum(np.abs(r.sum() / r.size - r).sum() for r in real)
+    assert off < 0.1 * even
+
+
+def test_each_round_has_no_more_than_there_are(make_door: MakeDoor) -> None:
+    one = Workload.all_kway(Domain.of({"a": 3, "b": 2}), 2)
+    outcome = mechanism("rap", rounds=2, each=5).run(make_door(domain=one.domain), one)
+    assert [m.clique for m in outcome.measurements] == [(), ("a", "b"), ("a", "b")]
+
+
+@each
+def test_models_are_mixtures(make_door: MakeDoor, name: str, options: dict[str, Any]) -> None:
+    outcome = mechanism(name, **options).run(make_door(), TWO_WAY)
+    assert isinstance(outcome.model, Mixture)
+    rows = outcome.draw(np.random.default_rng(0), 50)
+    assert rows.shape == (50, len(SMALL))
+    assert all(isinstance(r.before, Mixture | None) for r in outcome.rounds)
+
+
+@each
+def test_impossible_combinations_are_refused_before_any_spend(
+    make_door: MakeDoor, name: str, options: dict[str, Any]
+) -> None:
+    door, zeros = make_door(), [Zeros(("a", "b"), np.array([[0, 1]]))]
+    with pytest.raises(UserError, match=r"cannot keep combinations impossible.*Nothing was spent"):
+        mechanism(name, **options).run(door, TWO_WAY, zeros=zeros)
+    assert not door.filter.charges
+    assert mechanism(name, zeros=False, **options).run(door, TWO_WAY, zeros=zeros).model is not None
+
+
+@each
+def test_a_mixture_that_is_too_large_is_refused_before_any_spend(
+    make_door: MakeDoor, name: str, options: dict[str, Any]
+) -> None:
+    door = make_door()
+    with pytest.raises(CapacityError, match=r"A mixture takes .* but max_size is .* Nothing was spent"):
+        mechanism(name, max_size=1000, **options).run(door, TWO_WAY)
+    assert not door.filter.charges
+
+
+def test_a_relaxed_aim_is_not_held_to_a_tree(make_door: MakeDoor) -> None:
+    """All pairs of a circle and more would be one large clique; a mixture takes any of them."""
+    outcome = Aim(mechanism("aim", estimator="relaxed", rounds=30, adaptive=False).config).run(make_door(rho=10), TWO_WAY)  # type: ignore[arg-type]
+    assert all(set(r.candidates) == set(outcome.rounds[0].candidates) for r in outcome.rounds)
+    assert not isinstance(outcome.model, GraphicalModel)
+
+
+@each
+@pytest.mark.parametrize("answers", [2, 6])
+def test_a_resumed_run_ends_with_the_same_model(tmp_path: Path, name: str, options: dict[str, Any], answers: int) -> None:
+    """Its first relaxed table is drawn at random, but from the answers: the same is found again, to the last digit."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole = play(fresh(tmp_path / "a").begin("people", BUDGET, FACTS), name=name, noise=ResearchNoise(5), **options)
+    ledger, noise = fresh(tmp_path / "b"), ResearchNoise(5)  # which goes on where it was when the run stopped
+    with pytest.raises(Stop):
+        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), name=name, noise=noise, **options)
+    again = play(ledger.resume("people", FACTS), name=name, noise=noise, **options)
+    assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in whole.measurements]
+    assert isinstance(again.model, Mixture)
+    assert isinstance(whole.model, Mixture)
+    assert list(again.model.told()) == list(whole.model.told())
