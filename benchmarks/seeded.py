@@ -41,7 +41,7 @@ SEED = 2022
 FORBIDDEN_PAIRS = 3
 """So many pairs of attributes have their empty combinations declared impossible, in the runs with zeros."""
 
-WITHOUT_ZEROS = ("gaussian", "rap")
+WITHOUT_ZEROS = ("gaussian", "gem", "rap")
 """Mechanisms without a model, or with one that cannot keep combinations impossible."""
 
 Line = dict[str, Any]

@@ -14,6 +14,8 @@ from understudy.model import Mixture
 from understudy.release import Release
 from understudy.schema import parse_schema
 
+pytestmark = pytest.mark.fitted
+
 
 @pytest.fixture(scope="module")
 def release() -> Release:

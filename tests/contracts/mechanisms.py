@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.mechanism import Event, Mechanism, registry
-from understudy.model import fit, relaxation
+from understudy.model import fit
 from understudy.privacy import Budget, Door, Unit
 from understudy.source import Source, open_source, unopened
 from understudy.workload import Workload
@@ -77,8 +77,6 @@ def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.
     error, model = "", b""
     with monkeypatch.context() as patch:
         tape.install(patch)
-        patch.setattr(relaxation, "COMPONENTS", 20)
-        patch.setattr(relaxation, "STEPS", 5)
         door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload), fine=fine)
         try:
             outcome = how.run(door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR)

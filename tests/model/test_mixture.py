@@ -144,6 +144,7 @@ def test_the_slope_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
         assert slope[component, code] == pytest.approx(rise, rel=1e-2, abs=1e-2)
 
 
+@pytest.mark.fitted
 def test_a_fit_explains_what_a_mixture_can() -> None:
     found = relax(DOMAIN, observations(sigma=1.0), longer=4)
     assert found.residual < 1.5
@@ -152,9 +153,29 @@ def test_a_fit_explains_what_a_mixture_can() -> None:
     assert apart < 0.02 * found.model.total
 
 
+@pytest.mark.fitted
 def test_a_fit_repeats_and_goes_on_from_another() -> None:
     one, two, other = (relax(DOMAIN, observations(seed)) for seed in (0, 0, 1))
     assert list(one.model.told()) == list(two.model.told())
     assert list(one.model.told()) != list(other.model.told())
     later = relax(DOMAIN, observations(), start=one.model)
     assert later.loss <= one.loss * 1.01
+
+
+def test_of_very_many_observations_each_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(DOMAIN, observations())
+    assert next(problem.deal(np.random.default_rng(0))) is None
+    monkeypatch.setattr(relaxation, "AT_A_STEP", 50)  # the largest has 120 cells, and goes alone
+    dealt = problem.deal(np.random.default_rng(0))
+    seen: list[int] = []
+    while len(seen) < len(problem.observations):
+        some = next(dealt)
+        assert some is not None
+        cells = [DOMAIN.cells(problem.observations[i].clique) for i in some]
+        assert len(some) == 1 or sum(cells) <= 50
+        seen += some
+    assert sorted(seen) == list(range(len(problem.observations)))
+    wholes = [problem.evaluate(np.zeros((5, 14), np.float32), [i]) for i in range(len(problem.observations))]
+    loss, slope = problem.evaluate(np.zeros((5, 14), np.float32))
+    assert loss == pytest.approx(sum(part for part, _ in wholes))
+    np.testing.assert_allclose(slope, sum(part for _, part in wholes), atol=1e-6)

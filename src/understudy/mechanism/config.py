@@ -21,7 +21,7 @@ Initial = Literal["independent", "uniform"]
 CandidateRule = Literal["closure", "workload"]
 Criterion = Literal["aim", "mwem"]
 NoiseName = Literal["gaussian", "laplace"]
-EstimatorName = Literal["pgm", "relaxed"]
+EstimatorName = Literal["pgm", "relaxed", "generator"]
 Zero = TypeVar("Zero")
 
 
@@ -136,7 +136,8 @@ class AimConfig(RoundsConfig):
     adaptive: bool = True
     """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
     estimator: EstimatorName = "pgm"
-    """Fit graphical models, or relaxed tables (O1), which have no junction tree: ``max_size`` then limits nothing else."""
+    """Fit graphical models, or mixtures of products, which have no junction tree: a relaxed table (O1), or what a generator
+    network puts out."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""

@@ -12,7 +12,7 @@ from functools import partial
 from understudy.domain import Domain, Zeros
 from understudy.errors import CapacityError, UserError
 from understudy.mechanism.config import MEGABYTE, EstimatorName
-from understudy.model import CLOSER, Fit, Model, fit, relax, relaxed_size
+from understudy.model import CLOSER, Fit, Model, fit, relax, relaxed_size, train
 
 LAST_STEPS = 1200
 """The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
@@ -63,4 +63,5 @@ PGM = Estimation("pgm", fit, partial(fit, solver=CLOSER, max_iterations=LAST_STE
 ESTIMATORS: dict[EstimatorName, Estimation] = {
     "pgm": PGM,
     "relaxed": Estimation("relaxed", relax, partial(relax, longer=LONGER), engine=False),
+    "generator": Estimation("generator", train, partial(train, longer=LONGER), engine=False),
 }

@@ -13,6 +13,7 @@ from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, CheckedConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
+from understudy.mechanism.gem import Gem, GemConfig
 from understudy.mechanism.hdmm import Hdmm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mst import Mst
@@ -51,6 +52,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
+        "gem": Kind(Gem, GemConfig),
         "rap": Kind(Rap, RapConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),

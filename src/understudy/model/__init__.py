@@ -7,6 +7,7 @@ from understudy.domain import Zeros
 from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
+from understudy.model.generator import train
 from understudy.model.graphical import GraphicalModel
 from understudy.model.mixture import Mixture
 from understudy.model.model import Model
@@ -50,6 +51,7 @@ __all__ = [
     "rounding_distance",
     "save_model",
     "shrunk",
+    "train",
     "tree_size",
     "tree_sizes_with",
 ]

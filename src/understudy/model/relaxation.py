@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -33,10 +33,12 @@ STEPS = 50
 """Steps of a fit that starts from an earlier one …"""
 FIRST_STEPS = 100
 """… and of one that starts afresh."""
-RATE, FADING = 0.1, 0.1
+RATE, FADING = 0.3, 0.1
 """How far Adam moves a log-probability in a step: at first, and which part of that at the end."""
 FIRST, SECOND, TINY = 0.9, 0.99, 1e-12
 """Adam's own: how long it remembers slopes and their squares, and what it adds to a root."""
+AT_A_STEP = 1 << 15
+"""Cells of observed marginals that a step looks at: of more, some in one step and others in the next."""
 SPREAD = 1.0
 """How far the first components differ, in log-probabilities."""
 
@@ -84,16 +86,32 @@ class Problem:
         """The loss that the truth itself would have, about: half the number of answers."""
         return sum(o.values.size for o in self.observations) / 2
 
-    def evaluate(self, logits: Floats) -> tuple[float, Floats]:
+    def evaluate(self, logits: Floats, some: Sequence[int] | None = None) -> tuple[float, Floats]:
         """Return the loss, and its slope by the log-probabilities (components × the codes of all attributes).
 
-        The slope is in units of its own, the same for all: it never grows too large, whatever the counts are.
+        The slope is in units of its own, the same for all: it never grows too large, whatever the counts are. Both are of
+        ``some`` observations, where these are given.
         """
         tables = self.tables(logits)
         slopes = [np.zeros_like(table) for table in tables]
-        loss = sum(term.add(tables, slopes) for term in self._terms)
+        chosen = self._terms if some is None else [self._terms[i] for i in some]
+        loss = sum(term.add(tables, slopes) for term in chosen)
         back = [p * (s - (p * s).sum(axis=1, keepdims=True)) for p, s in zip(tables, slopes, strict=True)]
         return loss, np.hstack(back)
+
+    def deal(self, rng: np.random.Generator) -> Iterator[list[int] | None]:
+        """Yield which observations a step looks at: all of them; of very many some after others, in random order."""
+        cells = [self.domain.cells(o.clique) for o in self.observations]
+        while sum(cells) <= AT_A_STEP:
+            yield None
+        while True:
+            some: list[int] = []
+            for i in rng.permutation(len(cells)).tolist():
+                if some and sum(cells[j] for j in some) + cells[i] > AT_A_STEP:
+                    yield some
+                    some = []
+                some.append(i)
+            yield some
 
     def tables(self, logits: Floats) -> list[Floats]:
         """Return the probabilities: attribute by attribute, components × codes."""
@@ -131,9 +149,10 @@ def descend(problem: Problem, values: list[Floats], parameters: Parameters, step
     began = time.perf_counter()
     adam = _Adam([np.zeros_like(v) for v in values], [np.zeros_like(v) for v in values])
     with one_thread():
+        dealt = problem.deal(problem.generator())
         for step in range(steps):
             logits, back = parameters.forward(values)
-            _, slope = problem.evaluate(logits)
+            _, slope = problem.evaluate(logits, next(dealt))
             adam.move(values, back(slope), rate * FADING ** (step / steps))
         logits, _ = parameters.forward(values)
         loss, _ = problem.evaluate(logits)

@@ -1,4 +1,4 @@
-"""RAP chooses and measures as its paper says, and AIM's estimator is a choice: both refuse what a mixture cannot be."""
+"""RAP and GEM choose and measure as their papers say, AIM's estimator is a choice; what no mixture can be is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from understudy.workload import Workload
 from .conftest import SMALL, MakeDoor
 
 TWO_WAY = Workload.all_kway(SMALL, 2)
-MIXED: list[tuple[str, dict[str, Any]]] = [("rap", {}), ("aim", {"estimator": "relaxed"})]
+MIXED: list[tuple[str, dict[str, Any]]] = [
+    ("rap", {}),
+    ("gem", {}),
+    ("aim", {"estimator": "relaxed"}),
+    ("aim", {"estimator": "generator"}),
+]
 each = pytest.mark.parametrize(("name", "options"), MIXED)
 
 
@@ -36,10 +41,35 @@ def test_rap_measures_the_rows_then_the_worst_marginals(make_door: MakeDoor) -> 
     assert chosen == pytest.approx(measured, rel=1e-9)
 
 
+@pytest.mark.fitted
 def test_rap_finds_what_depends(make_door: MakeDoor) -> None:
     """With next to no noise, the error of the model that is handed out is a small part of a uniform one's."""
     door = make_door(rho=1e4, rows=3000)
     outcome = mechanism("rap").run(door, TWO_WAY)
+    real = door._read(list(TWO_WAY.cliques))
+    assert outcome.model is not None
+    off = sum(np.abs(m - r).sum() for m, r in zip(outcome.model.marginals(TWO_WAY.cliques), real, strict=True))
+    even = sum(np.abs(r.sum() / r.size - r).sum() for r in real)
+    assert off < 0.1 * even
+
+
+def test_gem_has_equal_rounds_on_the_workload_alone(make_door: MakeDoor) -> None:
+    outcome = mechanism("gem", rounds=4, check=0.0).run(make_door(rho=1), TWO_WAY)
+    assert outcome.measurements[0].clique == ()
+    assert len(outcome.rounds) == 4
+    assert all(r.candidates == tuple(TWO_WAY.cliques) for r in outcome.rounds)
+    assert all(penalty == 0 for r in outcome.rounds for penalty in r.penalties)
+    scales = [m.scale for m in outcome.measurements]
+    assert max(scales) / min(scales) < 1.001
+    assert float(outcome.rounds[0].selection.rho / outcome.rounds[0].measurement.rho) == pytest.approx(1, rel=1e-6)
+    assert outcome.spent == pytest.approx(1, abs=1e-9)
+    assert len(mechanism("gem").run(make_door(rho=1), TWO_WAY).rounds) == 75
+
+
+@pytest.mark.fitted
+def test_gem_finds_what_depends(make_door: MakeDoor) -> None:
+    door = make_door(rho=1e4, rows=3000)
+    outcome = mechanism("gem", rounds=8).run(door, TWO_WAY)
     real = door._read(list(TWO_WAY.cliques))
     assert outcome.model is not None
     off = sum(np.abs(m - r).sum() for m, r in zip(outcome.model.marginals(TWO_WAY.cliques), real, strict=True))
