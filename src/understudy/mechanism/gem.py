@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from understudy.domain import Clique
-from understudy.mechanism.aim import algorithm_1
+from understudy.mechanism.aim import Aim, algorithm_1
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, estimates
 from understudy.mechanism.config import AimConfig, RoundsConfig
@@ -60,14 +60,17 @@ class Gem(Mechanism):
         return ESTIMATORS["generator"]
 
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for."""
-        return ((), *workload.cliques)
+        """Return the marginals to count in the first pass: all that may be asked for, or the first of too many."""
+        return Aim(self._switched).expects(workload)
 
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1 with these switches, judged by distance alone."""
+        return algorithm_1(run, Distance(self._switched))
+
+    @property
+    def _switched(self) -> AimConfig:
         own: dict[str, Any] = {**asdict(self.config), "rounds": self.config.rounds or ROUNDS}
-        switches = AimConfig(**own, initial="uniform", candidates="workload", criterion="mwem", adaptive=False)
-        return algorithm_1(run, Distance(switches))
+        return AimConfig(**own, initial="uniform", candidates="workload", criterion="mwem", adaptive=False)
 
 
 class Distance(Paper):

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 from understudy.domain import Clique
 from understudy.errors import BudgetError
-from understudy.mechanism.aim import to_check
+from understudy.mechanism.aim import Aim, to_check
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, estimates, held_at_once
-from understudy.mechanism.config import CheckedConfig, whole
+from understudy.mechanism.config import AimConfig, CheckedConfig, whole
 from understudy.mechanism.estimators import ESTIMATORS, Estimation
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.running import Run
@@ -73,8 +73,8 @@ class Rap(Mechanism):
         return ESTIMATORS["relaxed"]
 
     def expects(self, workload: Workload) -> Sequence[Clique]:
-        """Return the marginals that a run may ask for."""
-        return ((), *workload.cliques)
+        """Return the marginals to count in the first pass: all that may be asked for, or the first of too many."""
+        return Aim(AimConfig(initial="uniform")).expects(workload)
 
     def execute(self, run: Run) -> Outcome:
         """Algorithm 3 of the paper."""
