@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ from understudy.privacy import (
     Budget,
     Candidate,
     Centred,
-    Choice,
+    Choices,
     DistancesTo,
     Door,
     Filter,
@@ -55,7 +55,8 @@ SUMS = np.array([[1, 1, 0, 0, 0, 0], [0, -2, 1, 0, 0, 5], [3, 3, 3, 3, 3, 3]])
 EXAMPLES: dict[str, Question[Any]] = {
     "marginal": Marginal(("age", "town"), 3.0),
     "laplace": Marginal(("age",), 2.0, "laplace"),
-    "choice": Choice(_candidates(), 0.7),
+    "choice": Choices(_candidates(), 0.7),
+    "choices": Choices(_candidates(), 0.7, 2),
     "distances": DistancesTo(_candidates(), 4.0),
     "linear": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0),
     "linear, laplace": Linear(("sex", "town"), Matrix(SUMS, (2, 3)), 3.0, "laplace"),
@@ -101,7 +102,8 @@ def the_cost_covers_what_neighbours_do(question: Question[Any]) -> None:
         for rows in neighbours(unit):
             low, high = (_exact(question, TableSource(DOMAIN, table).count(question.reads)) for table in rows)
             assert low.shape == high.shape, "the shape depends on the table"
-            assert cost(Draw(kind, low, mask.scale, None), Draw(kind, high, mask.scale, None)) <= paid, "paid too little"  # type: ignore[arg-type]
+            once = cost(Draw(kind, low, mask.scale, None), Draw(kind, high, mask.scale, None))  # type: ignore[arg-type]
+            assert mask.draws * once <= paid, "paid too little"
             moved = [abs(int(a) - int(b)) for a, b in zip(low, high, strict=True)]
             far = {"gaussian": sum(m * m for m in moved), "laplace": sum(moved), "selection": max(moved, default=0)}
             assert far[mask.kind] <= mask.sensitivity, "moved farther than is stated"
@@ -179,9 +181,9 @@ def its_answer_says_how_it_was_made(question: Question[Any]) -> None:
     source, noise = TableSource(DOMAIN, [(0, 1, 1)] * 5), RecordingNoise()
     door = Door(source, Budget.of(rho=RHO), noise=noise)
     answer = door.ask(question)
-    (given,) = noise.exact
-    assert given[1].dtype == np.int64
-    assert given[0] == "select" or given[1].size == question.size(DOMAIN)
+    assert len(noise.exact) == question.mask(Unit.ADD_REMOVE).draws
+    assert all(given[1].dtype == np.int64 for given in noise.exact)
+    assert all(given[0] == "select" or given[1].size == question.size(DOMAIN) for given in noise.exact)
     assert answer.rho == question.cost(Unit.ADD_REMOVE) == door.filter.spent
     assert answer.private is False
     assert Door(source, Budget.of(rho=RHO)).ask(question).private is True
@@ -191,8 +193,11 @@ def its_answer_says_how_it_was_made(question: Question[Any]) -> None:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two answers are the same, field by field."""
-    pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)]
-    return type(one) is type(other) and all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+    if isinstance(one, tuple) and one and is_dataclass(one[0]):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+    if not is_dataclass(one):
+        return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+    return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
 
 
 CHECKS: list[Callable[[Question[Any]], None]] = [

@@ -180,6 +180,26 @@ def test_a_run_that_looks_at_some_candidates_in_turn_can_be_resumed(
     assert outcome.spent <= BUDGET.rho
 
 
+@pytest.mark.parametrize("name", ["aim", "aim2"])
+@pytest.mark.parametrize("answers", [4, 5, 6, 8, 9])
+def test_a_run_that_chooses_several_at_a_time_can_be_resumed(
+    tmp_path: Path, answers: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rounds share fits: what is let go, and what bounds rest on after all, is counted by fits, not by rounds."""
+    monkeypatch.setattr(aim, "TOGETHER", 1)
+    ledger = fresh(tmp_path)
+    log = ledger.begin("people", BUDGET, FACTS)
+    with pytest.raises(Stop):
+        play(log, stopping_after(answers), name=name, rounds=40, adaptive=True)
+    outcome = play(log := ledger.resume("people", FACTS), name=name, rounds=40, adaptive=True)
+    log.finish()
+    (run,) = ledger.state().runs
+    assert run.charges == outcome.charges
+    assert any(charge.purpose.startswith(("select 2", "select 3")) for charge in outcome.charges)
+    assert outcome.rounds[-1].before is not None
+    assert all(list(r.before.parameters) for r in outcome.rounds if r.before is not None)
+
+
 @pytest.mark.parametrize("answers", [4, 7, 10])
 def test_a_resumed_run_fits_and_scores_only_what_is_new(
     tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from understudy.mechanism import (
     MECHANISMS,
     Aim,
     AimConfig,
+    Estimated,
     Event,
     Failed,
     Finished,
@@ -20,13 +21,14 @@ from understudy.mechanism import (
     RoundStarted,
     RunStarted,
     Selected,
+    aim,
     mechanism,
 )
 from understudy.mechanism.candidates import allowed, as_candidates
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
-from understudy.privacy import UNITS, Choice, Door, Linear, Marginal, Unit
+from understudy.privacy import UNITS, Choices, Door, Linear, Marginal, Selections, Unit
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -318,10 +320,11 @@ class Replay:
             case Marginal() | Linear():
                 found = next(self._measurements)
                 assert (found.clique, found.scale, found.noise) == (question.clique, question.scale, question.noise)
-            case Choice():
-                found = next(self._selections)
-                assert found.epsilon == question.epsilon
-                assert len(found.weights) == len(question.candidates)
+            case Choices():
+                chosen = [next(self._selections) for _ in range(question.number)]
+                assert {found.epsilon for found in chosen} == {question.epsilon}
+                assert [len(found.weights) for found in chosen] == [len(question.candidates) - k for k in range(len(chosen))]
+                found = Selections(tuple(chosen), sum((one.rho for one in chosen), Fraction(0)), self.private)
             case _:
                 found = next(self._distances)
                 assert (found.cliques, found.sigma) == (question.reads, question.sigma)
@@ -354,6 +357,38 @@ def test_control_flow_depends_on_the_table_only_through_answers(make_door: MakeD
     again: list[Event] = []
     mechanism(name).run(Replay(door, outcome), TWO_WAY, on_event=again.append)  # type: ignore[arg-type]
     assert timeless(told) == timeless(again)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_several_marginals_are_chosen_before_an_estimate(
+    make_door: MakeDoor, unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each choice and each measurement is paid for, no two of one estimate are the same, and the budget is used up."""
+    monkeypatch.setattr(aim, "TOGETHER", 1)
+    door, told = make_door(rho=1, unit=unit), list[Event]()
+    outcome = mechanism("aim", rounds=48).run(door, TWO_WAY, on_event=told.append)
+    fits = sum(isinstance(event, Estimated) for event in told)
+    assert fits - 2 < len(outcome.rounds), "none were chosen together"
+    assert [r.index for r in outcome.rounds] == list(range(1, len(outcome.rounds) + 1))
+    for r in outcome.rounds:
+        assert r.candidates[r.selection.index] == r.clique
+        assert len(r.candidates) == len(r.penalties) == len(r.selection.weights)
+    assert sum((charge.rho for charge in outcome.charges), Fraction(0)) == door.filter.spent
+    assert sum((r.rho for r in outcome.rounds), Fraction(0)) == sum(
+        (c.rho for c in outcome.charges if c.purpose.startswith("select")), Fraction(0)
+    ) + sum((r.measurement.rho for r in outcome.rounds), Fraction(0))
+    assert float(door.filter.spent / door.filter.rho) == pytest.approx(1.0)
+    again: list[Event] = []
+    mechanism("aim", rounds=48).run(Replay(door, outcome), TWO_WAY, on_event=again.append)  # type: ignore[arg-type]
+    assert [e for e in again if isinstance(e, Selected)] == [e for e in told if isinstance(e, Selected)]
+
+
+def test_what_the_model_has_no_room_for_is_not_measured(make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several that were chosen together only those are measured that stay within the limit together."""
+    monkeypatch.setattr(aim, "TOGETHER", 1)
+    limit = tree_size(SMALL, [("a", "b"), ("c",)])
+    outcome = mechanism("aim", rounds=48, max_size=limit).run(make_door(rho=1), TWO_WAY)
+    assert all(r.size <= limit for r in outcome.rounds)
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))

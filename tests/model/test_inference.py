@@ -40,13 +40,15 @@ def test_every_marginal_of_up_to_three_attributes(model: GraphicalModel) -> None
         assert np.all(got[np.isneginf(truth.log_marginal(clique))] == 0), f"{clique}: a forbidden cell is not 0"
 
 
+@pytest.mark.parametrize("spread_up_to", [0.0, 1.0])
 @settings(deadline=None, max_examples=150)
 @given(models())
-def test_all_pairs_at_once(model: GraphicalModel) -> None:
+def test_all_pairs_at_once(spread_up_to: float, model: GraphicalModel) -> None:
     truth = BruteForce(model)
     wanted = subsets(model.domain, 2)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(answers, "PAIRS_FROM", 1)
+        patched.setattr(answers, "SPREAD_UP_TO", spread_up_to)
         found = model.marginals(wanted)
     for clique, got in zip(wanted, found, strict=True):
         np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=model.total * 1e-12, err_msg=str(clique))

@@ -27,6 +27,7 @@ from understudy.privacy import (
     UNITS,
     Budget,
     Candidate,
+    Choices,
     Door,
     Measurement,
     Noise,
@@ -163,6 +164,17 @@ def test_noise_that_would_cost_more_than_was_charged_is_never_drawn(monkeypatch:
 
 
 # Reading.
+
+
+def test_several_draws_are_checked_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenDP's cost of one draw counts as often as it is drawn."""
+    source = ForbiddenSource(DOMAIN)
+    candidates = [Candidate((name,), 1.0, 0.0, np.zeros(DOMAIN.shape((name,)))) for name in DOMAIN]
+    asked = Choices(candidates, 1.0, 2)
+    monkeypatch.setattr(door, "second_opinion", lambda *_: float(asked.cost(Unit.ADD_REMOVE)) * 0.75)
+    with pytest.raises(InternalError, match="would cost more"):
+        Door(source, Budget.of(rho=10)).ask(asked)
+    assert source.reads == 0
 
 
 def test_the_first_accepted_read_counts_all_that_is_expected_in_one_pass() -> None:

@@ -15,14 +15,14 @@ finished model is from the table, which bounds rest on.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
-from understudy.domain import Clique
+from understudy.domain import Clique, Domain
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, held_at_once, require_capacity
@@ -35,14 +35,16 @@ from understudy.mechanism.pace import Pace
 from understudy.mechanism.pool import Pool, Reach
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
-from understudy.model import CELL_BYTES, Model
-from understudy.privacy import selection_epsilon_for
+from understudy.model import CELL_BYTES, Model, tree_size
+from understudy.privacy import Candidate, Measurement, Selection, selection_epsilon_for
 from understudy.workload import Workload
 
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 NARROW = 16
 """A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
+TOGETHER = 16
+"""Of so many attributes each, one more marginal is chosen before the next estimate."""
 MOST_FIRST = Fraction(35, 100)
 """One-way marginals of a wide table may take this share of the budget …"""
 CLEAR_ENOUGH = 0.02
@@ -106,12 +108,14 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
+        most = at_first = together(run.domain, config)
         while True:  # line 10: while ρ_used < ρ
-            limit = run.share_with(budget) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
+            number = budget.times(most, run.remaining)  # one, but for a wide table
+            limit = run.share_with(budget, number) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if pace.is_last() and not budget.final:
-                budget, ended = last_budget(run.remaining, config.share), "time"
-            done, model = run_round(run, pool, budget, int(limit), model, judge=judge)  # lines 12–15: costs ε²/8 + 1/(2σ²)
-            run.record(done)
+                budget, number, ended = last_budget(run.remaining, config.share), 1, "time"
+            done = run_rounds(run, pool, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
+            model, most = done.model, done.fitted if done.fitted < number else min(2 * most, at_first)
             if budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
@@ -120,40 +124,100 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-def run_round(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge) -> tuple[Round, Model]:
-    """Lines 12–15: one selection, one measurement, one estimate."""
-    config = judge.config
-    index, began = len(run.rounds) + 1, run.seconds
+@dataclass(frozen=True)
+class Rounds:
+    """What some rounds that were played together led to."""
+
+    model: Model
+    annealed: bool
+    fitted: int
+    """How many of those chosen fitted into the model together, and were measured."""
+
+
+def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge, number: int) -> Rounds:
+    """Lines 12–15: one selection, one measurement, one estimate; or ``number`` of the first two before the estimate.
+
+    Costs ε²/8 + 1/(2σ²) for each.
+    """
+    config, first, began = judge.config, len(run.rounds) + 1, run.seconds
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
     choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
-    run.tell(RoundStarted(index, len(choices), epsilon, scale, limit, budget.final))
+    run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
     scored = judge.scored(run, model, choices, scale)
-    selection = run.select(scored, epsilon=epsilon, round_index=index)  # line 13: costs ε²/8
+    number = min(number, len(scored))
+    chosen = run.select_some(scored, epsilon=epsilon, number=number, round_index=first)  # line 13: costs ε²/8 each
+    taken = _fitting(run, chosen, limit)
     if budget.final:  # what rounding ε down has left is spent as well
         scale = config.scale_for(run.remaining, run.door.unit)
-    measurement = run.measure(  # line 14: costs 1/(2σ²)
-        selection.clique, scale=scale, noise=config.noise, round_index=index
-    )
-    after = run.estimate(index)  # line 15: no cost
-    before = scored[selection.index]
-    threshold = judge.threshold(run, before, scale)  # Algorithm 3, line 1
+    measured = {  # line 14: costs 1/(2σ²) each
+        clique: run.measure(clique, scale=scale, noise=config.noise, round_index=first + k) for k, clique in enumerate(taken)
+    }
+    after = run.estimate(first + len(taken) - 1)  # line 15: no cost
+    seconds, still = (run.seconds - began) / len(taken), 0
+    for selection, left in _in_turn(chosen, scored):
+        if selection.clique not in measured:
+            continue
+        done = _played(run, left, selection, measured[selection.clique], judge=judge, models=(model, after))
+        still += done.change <= done.threshold
+        last = done.index == first + len(taken) - 1
+        annealed = last and config.adaptive and 2 * still >= len(taken)
+        run.record(replace(done, annealed=annealed, final=budget.final, seconds=seconds))
+    return Rounds(after, run.rounds[-1].annealed, len(taken))
+
+
+def _played(
+    run: Run,
+    left: Sequence[Candidate],
+    selection: Selection,
+    measurement: Measurement,
+    *,
+    judge: Judge,
+    models: tuple[Model, Model],
+) -> Round:
+    """Return the record of one round, with what Algorithm 3 decides by."""
+    index, (before, after), chosen = len(run.rounds) + 1, models, left[selection.index]
+    threshold = judge.threshold(run, chosen, measurement.scale)  # Algorithm 3, line 1
     change = run.note(  # Algorithm 3, line 1; noted, so that a resumed run anneals where it did
-        f"change of round {index}", lambda: float(np.abs(after.marginal(selection.clique) - before.estimate).sum())
+        f"change of round {index}", lambda: float(np.abs(after.marginal(chosen.clique) - chosen.estimate).sum())
     )
     return Round(
         index=index,
-        candidates=tuple(choices),
-        penalties=array("d", (candidate.penalty for candidate in scored)),
+        candidates=tuple(candidate.clique for candidate in left),
+        penalties=array("d", (candidate.penalty for candidate in left)),
         selection=selection,
         measurement=measurement,
         change=change,
         threshold=threshold,
-        annealed=config.adaptive and change <= threshold,
-        final=budget.final,
+        annealed=False,
+        final=False,
         size=run.size,
-        seconds=run.seconds - began,
-        before=model,
-    ), after
+        seconds=0.0,
+        before=before,
+    )
+
+
+def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> list[Clique]:
+    """Return those of ``chosen`` that the model has room for within ``limit`` bytes, together: the first always."""
+    known, wanted = run.model_cliques, [selection.clique for selection in chosen]
+    if len(wanted) == 1 or not run.estimation.graphical or tree_size(run.domain, known + wanted) <= limit:
+        return wanted
+    found = wanted[:1]
+    for clique in wanted[1:]:
+        if tree_size(run.domain, [*known, *found, clique]) <= limit:
+            found.append(clique)
+    return found
+
+
+def _in_turn(chosen: Sequence[Selection], scored: list[Candidate]) -> Iterator[tuple[Selection, list[Candidate]]]:
+    """Yield each choice with the candidates that were left when it was made."""
+    for selection in chosen:
+        yield selection, scored
+        scored = scored[: selection.index] + scored[selection.index + 1 :]
+
+
+def together(domain: Domain, config: AimConfig) -> int:
+    """Return how many marginals are chosen before the next estimate: more than one of a wide table alone."""
+    return max(1, len(domain) // TOGETHER) if config.adaptive and config.initial == "independent" else 1
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
@@ -162,7 +226,7 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     turn = len(run.rounds) + 1
     rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
-    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, turn)
+    some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
     hopeful = list(judge.hopeful(run, model, some, scale))
     if not run.estimation.graphical:
         return held_at_once(run.domain, hopeful)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
+from understudy.mechanism.events import RoundEnded
 from understudy.model import Fit, Model, Observation
 from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
 from understudy.sampling import some_of_closure
@@ -75,6 +76,11 @@ class Round:
     def rho(self) -> Fraction:
         """What the round cost, exactly."""
         return self.selection.rho + self.measurement.rho
+
+    def ended(self, spent: float) -> RoundEnded:
+        """Return the news of its end, when ``spent`` is spent in all."""
+        news = (self.index, self.clique, self.change, self.threshold, self.annealed, spent, self.size, self.seconds)
+        return RoundEnded(*news)
 
 
 @dataclass(frozen=True, eq=False)

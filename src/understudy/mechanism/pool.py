@@ -33,6 +33,10 @@ OTHERS = 1_200
 """Of larger sets, so many that the model has not grown towards are looked at in a round, others in the next."""
 MOST_GROWN = 20_000
 """Of sets that the model has grown towards, no more than this are looked at."""
+LIGHT = 2**20
+"""Of a model of more bytes than this, fewer of these are looked at, in proportion: to ask it takes as much longer …"""
+LEAST_EFFORT = 0.1
+"""… but no less than this part of them."""
 MOST_CELLS = 2**25
 """All that a round looks at have no more cells than this: the smallest, where there are more."""
 CLEAR = 2.0
@@ -87,13 +91,17 @@ class Pool:
         self._index = self._positions(self._first)
         self._cells = self._sizes[self._index].prod(axis=1)
 
-    def worthwhile(self, reach: Reach, noise: float, measured: Sequence[Clique], turn: int) -> list[Clique]:
-        """Return those that could win in round ``turn``, when noise of ``noise`` is expected on each cell."""
+    def worthwhile(self, reach: Reach, noise: float, measured: Sequence[Clique], turn: int, size: int = 0) -> list[Clique]:
+        """Return those that could win in round ``turn``, when noise of ``noise`` is expected on each cell and the model has
+        ``size`` bytes.
+        """
         keep = self._could_win(self._index, self._cells, reach, noise)
         found, cells = [self._first[i] for i in np.flatnonzero(keep)], self._cells[keep]
         if self.wide:
             most = 2 * reach.rows / noise
-            more = [r for r in dict.fromkeys([*self._grown(measured, most), *self._others(turn)]) if r in self.everything]
+            effort = max(LEAST_EFFORT, min(1.0, LIGHT / max(size, 1)))
+            looked_at = [*self._grown(measured, most), *self._others(turn, effort)]
+            more = [r for r in dict.fromkeys(looked_at) if r in self.everything]
             index = self._positions(more)
             theirs = self._sizes[index].prod(axis=1)
             keep = self._could_win(index, theirs, reach, noise)
@@ -144,21 +152,21 @@ class Pool:
         for mask in _nearly_complete(adjacent, self.domain.sizes, largest, most):
             yield tuple(names[i] for i in _bits(mask))
 
-    def _others(self, turn: int) -> Iterator[Clique]:
+    def _others(self, turn: int, effort: float) -> Iterator[Clique]:
         """Yield some of the others, in turn."""
         assert isinstance(self.everything, Combinations)
         if not self.all_pairs:
-            yield from self._pairs(turn)
+            yield from self._pairs(turn, effort)
         larger = [self._of_size(size) for size in sorted({size for size, _ in self.everything.layers}) if size > 2]
         for layer in larger:
             stride, some = _stride(len(layer)), OTHERS // len(larger)
-            yield from layer.at((turn * some + k) * stride % len(layer) for k in range(some))
+            yield from layer.at((turn * some + k) * stride % len(layer) for k in range(int(some * effort)))
 
-    def _pairs(self, turn: int) -> Iterator[Clique]:
+    def _pairs(self, turn: int, effort: float) -> Iterator[Clique]:
         """Yield all pairs of some attributes, whose turn it is: the model answers those of one attribute together."""
         names, some = self.domain.attributes, max(1, PAIRS // len(self.domain))
         stride = _stride(len(names))
-        for k in range(some):
+        for k in range(max(1, int(some * effort))):
             mine = (turn * some + k) * stride % len(names)
             yield from ((names[min(i, mine)], names[max(i, mine)]) for i in range(len(names)) if i != mine)
 

@@ -29,7 +29,6 @@ from understudy.mechanism.events import (
     Finished,
     Measured,
     OnEvent,
-    RoundEnded,
     RunStarted,
     Selected,
 )
@@ -39,7 +38,7 @@ from understudy.mechanism.snapshot import parameters_of, remembered
 from understudy.model import EngineFor, Fit, GraphicalModel, Model, Observation, on_cpu
 from understudy.privacy import (
     Candidate,
-    Choice,
+    Choices,
     Distances,
     DistancesTo,
     Door,
@@ -113,14 +112,14 @@ class Run:
         self.compared: list[Distances] = []
         self.fit: Fit[Model] | None = None
         self._journal: Journal = getattr(door, "journal", None) or NoJournal()
-        self._fits: list[str] = []
-        self._gone: set[str] = set()
+        self._fits, self._gone = list[str](), set[str]()
         self._tell: OnEvent = on_event or (lambda event: None)
         self._engine, self.estimation = engine, estimation
         self._clock: Callable[[], float] = door.timed(clock)
         self._began = self._clock()
         self._last: dict[Clique, int] = {}
         """The last round that each marginal was a candidate of."""
+        self._fit_before: dict[int, int] = {}  # by round
 
     @property
     def domain(self) -> Domain:
@@ -147,25 +146,30 @@ class Run:
         self._held = share * self.rho
         self.rho -= self._held
 
-    def share_with(self, budget: RoundBudget) -> Fraction:
-        """Return ρ_used / ρ once ``budget`` is spent as well."""
-        return (self.spent + budget.total) / self.rho
+    def share_with(self, budget: RoundBudget, times: int = 1) -> Fraction:
+        """Return ρ_used / ρ once ``budget`` is spent so many times as well."""
+        return (self.spent + times * budget.total) / self.rho
 
     def record(self, done: Round) -> None:
         """Keep a round; let go of the models that bounds will not rest on: neither some candidate's last nor a late one."""
-        self.tell(_ended(done, float(self.spent)))
+        self.tell(done.ended(float(self.spent)))
         self.rounds.append(replace(done, before=_light(done.before)))
         self._last.update(dict.fromkeys(done.candidates, done.index))
         needed = {*self._last.values(), *(r.index for r in self.rounds[-LATEST:])}
         self.rounds = [r if r.index in needed or r.before is None else replace(r, before=None) for r in self.rounds]
-        first = len(self._fits) - 1 - done.index  # the fit that round 1 began with: initial measurements may need several
-        self._keep_only({first + index - 1 for index in needed})
+        self._fit_before[done.index] = len(self._fits) - 2  # the last fit is that of the round
+        self._keep_only({self._fit_before[index] for index in needed})
 
     def _keep_only(self, needed: set[int]) -> None:
         """Have the journal discard the other models; the last one is always needed."""
         names = {parameters_of(name) for place, name in enumerate(self._fits[:-1]) if place not in needed}
         self._journal.discard(sorted(names - self._gone))
         self._gone |= names
+
+    @property
+    def fits(self) -> int:
+        """How many models were fitted so far."""
+        return len(self._fits)
 
     @property
     def seconds(self) -> float:
@@ -248,13 +252,20 @@ class Run:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, round_index: int) -> Selection:
         """Choose a candidate through the door."""
+        return self.select_some(candidates, epsilon=epsilon, number=1, round_index=round_index)[0]
+
+    def select_some(
+        self, candidates: Sequence[Candidate], *, epsilon: float, number: int, round_index: int
+    ) -> Sequence[Selection]:
+        """Choose candidates through the door, each among those that are left; ``round_index`` is that of the first."""
         began, before = self._clock(), self._ahead
-        found = self.door.ask(Choice(candidates, epsilon))
-        self.selections.append(found)
+        chosen = self.door.ask(Choices(candidates, epsilon, number)).chosen
+        self.selections += chosen
         seconds, self._ahead = self._clock() - began + before, 0.0
         self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
-        self.tell(Selected(round_index, found.clique, found.epsilon, float(found.rho)))
-        return found
+        for k, found in enumerate(chosen):
+            self.tell(Selected(round_index + k, found.clique, found.epsilon, float(found.rho)))
+        return chosen
 
     def timed(self, work: Callable[[], Result]) -> Result:
         """Do some of the work of the next choice ahead of it: its time counts with the choice."""
@@ -356,19 +367,6 @@ class Run:
 def units(marginals: float, cells: float) -> float:
     """Return how much work it is to look at so many marginals with so many cells in all."""
     return marginals + cells / UNIT_CELLS
-
-
-def _ended(done: Round, spent: float) -> RoundEnded:
-    return RoundEnded(
-        done.index,
-        done.clique,
-        done.change,
-        done.threshold,
-        done.annealed,
-        spent,
-        done.size,
-        done.seconds,
-    )
 
 
 def _light(model: Model | None) -> Model | None:

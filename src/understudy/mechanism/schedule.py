@@ -36,6 +36,10 @@ class RoundBudget:
         """
         return last_budget(remaining, alpha) if remaining <= 2 * self.total else self
 
+    def times(self, most: int, remaining: Fraction) -> int:
+        """Return how many such rounds, at most ``most``, fit into what remains, with one more after them; at least one."""
+        return max(1, min(most, int(remaining / self.total) - 1))
+
 
 def last_budget(remaining: Fraction, alpha: Fraction) -> RoundBudget:
     """Return the round that uses ``remaining`` up."""

@@ -21,7 +21,7 @@ from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
-    Choice,
+    Choices,
     Distances,
     DistancesTo,
     Linear,
@@ -31,6 +31,7 @@ from understudy.privacy.questions import (
     Question,
     Receipt,
     Selection,
+    Selections,
     Shared,
     SharedTexts,
     linear_scale_for,
@@ -46,7 +47,7 @@ __all__ = [
     "Candidate",
     "Centred",
     "Charge",
-    "Choice",
+    "Choices",
     "Distances",
     "DistancesTo",
     "Door",
@@ -68,6 +69,7 @@ __all__ = [
     "ResearchNoise",
     "SecureNoise",
     "Selection",
+    "Selections",
     "Shared",
     "SharedTexts",
     "Unit",

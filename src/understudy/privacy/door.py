@@ -20,7 +20,7 @@ from understudy.privacy.fingerprint import fingerprint, fingerprinted
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
-    Choice,
+    Choices,
     Distances,
     DistancesTo,
     Marginal,
@@ -148,7 +148,7 @@ class Door:
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float) -> Selection:
         """Ask for a choice."""
-        return self.ask(Choice(candidates, epsilon))
+        return self.ask(Choices(candidates, epsilon)).chosen[0]
 
     def distances(self, estimates: Sequence[Candidate], *, sigma: float) -> Distances:
         """Ask for distances."""
@@ -201,16 +201,20 @@ class Door:
     def _pay(self, request: Inquiry, mask: Mask) -> None:
         """Charge, unless it is over budget or OpenDP states a higher cost for the noise that will be drawn."""
         self._filter.check(request.cost, request.purpose)
-        if not second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):
+        if not mask.draws * second_opinion(mask.kind, mask.scale, mask.sensitivity) <= request.cost * (1 + _ROUNDING):
             raise InternalError("The noise would cost more than is charged for it. Nothing was read; report this.")
         if self._journal.bound:
             self._read(())  # of a run that goes on: another table is refused before anything is spent on it
         self._filter.charge(request.cost, request.purpose)
 
     def _masked(self, exact: Counts, mask: Mask) -> Counts:
-        """Return the numbers with their noise, or the place of the one that was selected."""
+        """Return the numbers with their noise, or the places of those that were selected, one after another."""
         if mask.kind == "selection":
-            return np.array([self._noise.select(exact, mask.scale)], dtype=np.int64)
+            places, left = [], np.arange(exact.size)
+            for _ in range(mask.draws):
+                places.append(left[self._noise.select(exact[left], mask.scale)])
+                left = left[left != places[-1]]
+            return np.array(places, dtype=np.int64)
         return (self._noise.gaussian if mask.kind == "gaussian" else self._noise.laplace)(exact, mask.scale)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:

@@ -53,6 +53,28 @@ MUTANTS = [
         CONTRACT,
     ),
     one(
+        "several-choices-at-the-price-of-one",
+        (8, 11),
+        "several choices charged as one",
+        (
+            "privacy/questions/choice.py",
+            "return self.number * selection_cost(self.epsilon)",
+            "return selection_cost(self.epsilon)",
+        ),
+        CONTRACT,
+    ),
+    one(
+        "several-draws-checked-as-one",
+        (8,),
+        "the second opinion on the cost looks at one draw where several are made",
+        (
+            "privacy/door.py",
+            "if not mask.draws * second_opinion(mask.kind, mask.scale, mask.sensitivity)",
+            "if not second_opinion(mask.kind, mask.scale, mask.sensitivity)",
+        ),
+        "tests/privacy/test_door.py::test_several_draws_are_checked_together",
+    ),
+    one(
         "wrapping-query",
         (4, 5, 11),
         "the sums of a linear query wrap round at the end of int64",

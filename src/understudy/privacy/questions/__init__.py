@@ -1,14 +1,14 @@
 """The questions that may be put to a door, a file for each kind. May see private counts on their way to the noise."""
 
 from understudy.privacy.questions.base import Mask, Question, Receipt
-from understudy.privacy.questions.choice import Choice, Selection
+from understudy.privacy.questions.choice import Choices, Selection, Selections
 from understudy.privacy.questions.distances import Distances, DistancesTo
 from understudy.privacy.questions.linear import Linear, linear_scale_for
 from understudy.privacy.questions.marginal import Marginal, Measurement
 from understudy.privacy.questions.shared import Shared, SharedTexts
 
 __all__ = [
-    "Choice",
+    "Choices",
     "Distances",
     "DistancesTo",
     "Linear",
@@ -18,6 +18,7 @@ __all__ = [
     "Question",
     "Receipt",
     "Selection",
+    "Selections",
     "Shared",
     "SharedTexts",
     "linear_scale_for",

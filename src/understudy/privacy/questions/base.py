@@ -23,13 +23,15 @@ class Mask:
     """The noise that hides exact numbers.
 
     gaussian, laplace: discrete noise of ``scale`` on each number. selection: one of their places, drawn by the exponential
-    mechanism with P(i) ∝ exp(number[i] / scale).
+    mechanism with P(i) ∝ exp(number[i] / scale); ``draws`` of them, each among those that are left.
     """
 
     kind: Literal["gaussian", "laplace", "selection"]
     scale: float
     sensitivity: int
     """How far the numbers may move between neighbours: in squared L2 (gaussian), in L1 (laplace), each (selection)."""
+    draws: int = 1
+    """How often the noise is drawn for the same numbers; each draw costs as much as the first."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Question(ABC, Generic[A_co]):
 
     @abstractmethod
     def size(self, domain: Domain) -> int:
-        """Return how many numbers the noisy outcome has: 1 for a selection."""
+        """Return how many numbers the noisy outcome has: 1 for each selection."""
 
     def fits(self, outcome: Counts) -> bool:
         """Whether a noisy outcome on record, of the right size, can be this question's."""

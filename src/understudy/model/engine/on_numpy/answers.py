@@ -8,6 +8,7 @@ nothing is the product of one in each part.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
@@ -44,7 +45,9 @@ SMALLEST_SUM = 1e-250
 """A product of scaled tables that sums to more than this has lost no term that could matter in 50 digits."""
 
 PAIRS_FROM = 64
-"""From this many pairs across cliques on, all pairs are worked out together."""
+"""From this many pairs across cliques on, all pairs are worked out together …"""
+SPREAD_UP_TO = 0.25
+"""… unless no more than this part of the attributes are in all of them: then each of these by itself."""
 
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
@@ -102,20 +105,20 @@ class Answers:
 
     def _pairs(self, masks: list[Mask]) -> dict[Mask, Piece]:
         """Return the pairs across cliques among ``masks``, if they are many."""
-        wanted: dict[int, list[int]] = {}
-        for mask in masks:
-            if mask.bit_count() == 2:
-                a, b = bits_of(mask)
-                if not any(self._cliques[i] >> b & 1 for i in self._homes[a]):
-                    wanted.setdefault(a, []).append(b)
-        if sum(map(len, wanted.values())) < PAIRS_FROM:
+        pairs_of = ((bits[0], bits[1]) for mask in masks if len(bits := bits_of(mask)) == 2)
+        across = [(a, b) for a, b in pairs_of if not any(self._cliques[i] >> b & 1 for i in self._homes[a])]
+        if len(across) < PAIRS_FROM:
             return {}
         pairs = Pairs(self._cliques, self._separators, self.sizes, self._within)
+        wanted, ask = _by_attribute(_few_first(across)), pairs.spread
+        if len(wanted) > SPREAD_UP_TO * len(self.sizes):
+            wanted, ask = _by_attribute(across), pairs.of
         found: dict[Mask, Piece] = {}
         with np.errstate(invalid="ignore"):
             for a, others in wanted.items():
-                tables = pairs.of(a, self._homes[a])
-                found |= {1 << a | 1 << b: Piece((a, b), tables[b]) for b in others}
+                tables = ask(a, self._homes[a])
+                for b in others:
+                    found[1 << a | 1 << b] = Piece((a, b), tables[b]) if a < b else Piece((b, a), tables[b].T)
         return found
 
     def _all(self, masks: list[Mask]) -> list[Piece]:
@@ -362,3 +365,16 @@ def _product(pieces: list[Piece], table: NDArray[np.float64]) -> NDArray[np.floa
         return table
     scope = [a for piece in pieces for a in piece.scope]
     return np.ascontiguousarray(table.transpose(sorted(range(len(scope)), key=scope.__getitem__)))
+
+
+def _few_first(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ``pairs``, each beginning with the attribute that is in more of them: few attributes then begin all."""
+    often = Counter(attribute for pair in pairs for attribute in pair)
+    return [(a, b) if often[a] >= often[b] else (b, a) for a, b in pairs]
+
+
+def _by_attribute(pairs: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for a, b in pairs:
+        found.setdefault(a, []).append(b)
+    return found

@@ -45,6 +45,27 @@ class Pairs:
                     found |= self._columns(others, joint)
         return found
 
+    def spread(self, attribute: int, homes: Sequence[int]) -> dict[int, Matrix]:
+        """Return the same by sending p(attribute | shared) outwards: less work than the messages of all, for a few."""
+        found: dict[int, Matrix] = {}
+        waiting = [
+            (home, neighbour, self._joint(home, bits_of(shared), (attribute,)))
+            for home in homes
+            for neighbour, shared in self._around[home].items()
+            if shared and not self._cliques[neighbour] >> attribute & 1
+        ]
+        while waiting:
+            source, clique, joint = waiting.pop()
+            shared = self._around[source][clique]
+            given = joint * _inverse(self._joint(clique, bits_of(shared), ())[:, 0])[:, None]
+            for other in bits_of(self._cliques[clique] & ~shared):
+                pair = self._passed_on(clique, 1 << other, shared, given)
+                found |= self._columns([other], pair.T)
+            for neighbour, further in self._around[clique].items():
+                if neighbour != source and further:
+                    waiting.append((clique, neighbour, self._passed_on(clique, further, shared, given)))
+        return found
+
     def _columns(self, others: list[int], joint: Matrix) -> dict[int, Matrix]:
         """Take the table of each attribute out, scaled to sum to 1."""
         starts = np.cumsum([0, *(self._sizes[k] for k in others[:-1])])
@@ -66,7 +87,7 @@ class Pairs:
         scope = bits_of(shared)
         others = list(bits_of(self._cliques[target] & ~shared))
         mass = self._joint(target, scope, ())[:, 0]
-        share = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass >= np.finfo(mass.dtype).tiny)
+        share = _inverse(mass)
         parts = [self._joint(target, scope, (k,)) * share[:, None] for k in others]
         for neighbour, further in self._around[target].items():
             if neighbour != source and further:
@@ -98,3 +119,8 @@ class Pairs:
 
     def _cells(self, scope: Sequence[int]) -> int:
         return prod(self._sizes[i] for i in scope)
+
+
+def _inverse(mass: Matrix) -> Matrix:
+    """Return 1 / mass, and 0 where there is none."""
+    return np.divide(1.0, mass, out=np.zeros_like(mass), where=mass >= np.finfo(mass.dtype).tiny)
