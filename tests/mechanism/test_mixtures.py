@@ -11,7 +11,7 @@ import pytest
 from ledger.small import BUDGET, FACTS, Stop, fresh, play, stopping_after
 from understudy.domain import Domain, Zeros
 from understudy.errors import CapacityError, UserError
-from understudy.mechanism import Aim, mechanism
+from understudy.mechanism import Aim, aim, mechanism
 from understudy.model import GraphicalModel, Mixture
 from understudy.privacy import ResearchNoise
 from understudy.workload import Workload
@@ -118,6 +118,20 @@ def test_a_relaxed_aim_is_not_held_to_a_tree(make_door: MakeDoor) -> None:
     outcome = Aim(mechanism("aim", estimator="relaxed", rounds=30, adaptive=False).config).run(make_door(rho=10), TWO_WAY)  # type: ignore[arg-type]
     assert all(set(r.candidates) == set(outcome.rounds[0].candidates) for r in outcome.rounds)
     assert not isinstance(outcome.model, GraphicalModel)
+
+
+def test_of_several_that_are_chosen_together_a_mixture_takes_all(
+    make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graphical model of 2,000 bytes has no room for all of them."""
+    monkeypatch.setattr(aim, "TOGETHER", 1)
+    runs = {
+        name: mechanism("aim", estimator=name, max_size=2000).run(make_door(rho=5), Workload.all_kway(SMALL, 3))
+        for name in ("pgm", "relaxed")
+    }
+    for name, outcome in runs.items():
+        measured = len(outcome.measurements) - len(SMALL)
+        assert (measured == len(outcome.selections)) is (name == "relaxed")
 
 
 @each
