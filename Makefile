@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),2)
 
 .PHONY: help demo quick test test-docs test-benchmarks audit vulnerabilities check docs build picture test-oracle test-torch test-spark test-browser \
-	bench-counting bench-reading bench-engine bench-fits bench-scaling bench-aim bench-aim2 bench-downstream \
+	bench-counting bench-reading bench-engine bench-fits bench-beside bench-scaling bench-aim bench-aim2 bench-downstream \
 	bench-quick bench-grid bench-peers bench-micro bench-gpu bench-spark bench-seeded results clean
 .DEFAULT_GOAL := help
 
@@ -104,6 +104,9 @@ bench-fits: $(VENV)/.installed  ## the fits of recorded runs: steps and seconds,
 
 bench-scaling: $(VENV)/.bench  ## cost as trees, attributes and rows grow
 	$(BIN)/python benchmarks/scaling.py
+
+bench-beside: $(VENV)/.bench  ## cells of the grid beside another checkout's, the same seeds (OLD=folder)
+	$(BIN)/python benchmarks/beside.py $(if $(OLD),--old $(OLD))
 
 bench-aim: $(VENV)/.installed  ## AIM on real tables: accuracy, time, bounds (resumable)
 	$(BIN)/python benchmarks/aim.py

@@ -186,7 +186,7 @@ def test_a_run_that_chooses_several_at_a_time_can_be_resumed(
     tmp_path: Path, answers: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its rounds share fits: what is let go, and what bounds rest on after all, is counted by fits, not by rounds."""
-    monkeypatch.setattr(aim, "TOGETHER", 1)
+    monkeypatch.setattr(aim, "together", lambda pool: 3)
     ledger = fresh(tmp_path)
     log = ledger.begin("people", BUDGET, FACTS)
     with pytest.raises(Stop):

@@ -364,7 +364,7 @@ def test_several_marginals_are_chosen_before_an_estimate(
     make_door: MakeDoor, unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each choice and each measurement is paid for, no two of one estimate are the same, and the budget is used up."""
-    monkeypatch.setattr(aim, "TOGETHER", 1)
+    monkeypatch.setattr(aim, "together", lambda pool: 3)
     door, told = make_door(rho=1, unit=unit), list[Event]()
     outcome = mechanism("aim", rounds=48).run(door, TWO_WAY, on_event=told.append)
     fits = sum(isinstance(event, Estimated) for event in told)
@@ -385,7 +385,7 @@ def test_several_marginals_are_chosen_before_an_estimate(
 
 def test_what_the_model_has_no_room_for_is_not_measured(make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several that were chosen together only those are measured that stay within the limit together."""
-    monkeypatch.setattr(aim, "TOGETHER", 1)
+    monkeypatch.setattr(aim, "together", lambda pool: 3)
     limit = tree_size(SMALL, [("a", "b"), ("c",)])
     outcome = mechanism("aim", rounds=48, max_size=limit).run(make_door(rho=1), TWO_WAY)
     assert all(r.size <= limit for r in outcome.rounds)

@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, held_at_once, require_capacity
@@ -44,7 +44,7 @@ FARTHEST = 2.0
 NARROW = 16
 """A table of more attributes is wide: the paper's noise on its one-way marginals grows with their number."""
 TOGETHER = 16
-"""Of so many attributes each, one more marginal is chosen before the next estimate."""
+"""Where pairs take turns, one marginal for each so many attributes is chosen before the next estimate."""
 MOST_FIRST = Fraction(35, 100)
 """One-way marginals of a wide table may take this share of the budget …"""
 CLEAR_ENOUGH = 0.02
@@ -108,7 +108,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         pace = Pace(run, config.time_limit)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
-        most = at_first = together(run.domain, config)
+        most = at_first = together(pool)
         while True:  # line 10: while ρ_used < ρ
             number = budget.times(most, run.remaining)  # one, but for a wide table
             limit = run.share_with(budget, number) * config.max_size  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
@@ -215,9 +215,9 @@ def _in_turn(chosen: Sequence[Selection], scored: list[Candidate]) -> Iterator[t
         scored = scored[: selection.index] + scored[selection.index + 1 :]
 
 
-def together(domain: Domain, config: AimConfig) -> int:
-    """Return how many marginals are chosen before the next estimate: more than one of a wide table alone."""
-    return max(1, len(domain) // TOGETHER) if config.adaptive and config.initial == "independent" else 1
+def together(pool: Pool) -> int:
+    """Return how many marginals are chosen before the next estimate: one, but for a table so wide that pairs take turns."""
+    return 1 if pool.all_pairs or not pool.config.adaptive else max(1, len(pool.domain) // TOGETHER)
 
 
 def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
