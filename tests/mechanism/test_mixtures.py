@@ -124,7 +124,7 @@ def test_of_several_that_are_chosen_together_a_mixture_takes_all(
     make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A graphical model of 2,000 bytes has no room for all of them."""
-    monkeypatch.setattr(aim, "TOGETHER", 1)
+    monkeypatch.setattr(aim, "together", lambda pool: 4)
     runs = {
         name: mechanism("aim", estimator=name, max_size=2000).run(make_door(rho=5), Workload.all_kway(SMALL, 3))
         for name in ("pgm", "relaxed")
