@@ -18,7 +18,7 @@ from understudy import example
 from understudy.domain import Clique, Domain
 from understudy.mechanism import AimConfig
 from understudy.mechanism.candidates import as_candidates
-from understudy.model import Model, Observation, fit, tree_sizes_with
+from understudy.model import GraphicalModel, Observation, fit, tree_sizes_with
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise
 from understudy.source import MemorySource
 from understudy.workload import Workload
@@ -66,13 +66,13 @@ def measured() -> list[Observation]:
 
 
 @cache
-def model() -> Model:
+def model() -> GraphicalModel:
     return fit(domain(), measured(), max_iterations=60).model
 
 
-def fresh() -> Model:
+def fresh() -> GraphicalModel:
     """The same model with nothing worked out yet."""
-    return Model(domain(), model().parameters, model().total)
+    return GraphicalModel(domain(), model().parameters, model().total)
 
 
 def counting() -> Job:
@@ -156,7 +156,7 @@ def reference_inference(name: str) -> Job:
     sizes, found = reference_sets.read(name)
     given = [Observation(clique, values, sigma) for clique, values, sigma in found]
     made = fit(Domain.of(sizes), given, max_iterations=3).model
-    return lambda: Model(made.domain, made.parameters, made.total).log_z
+    return lambda: GraphicalModel(made.domain, made.parameters, made.total).log_z
 
 
 def cases() -> Iterator[tuple[str, Callable[[], Job]]]:

@@ -31,7 +31,7 @@ from reference_sets import ROOT, peak_mb
 from understudy import Schema, evaluate, load, plan, synthesize
 from understudy.domain import Domain
 from understudy.mechanism import Event, Finished, RoundEnded, RoundStarted
-from understudy.model import Fit, Model, Observation, fit, tree_sizes_with
+from understudy.model import Fit, GraphicalModel, Observation, fit, tree_sizes_with
 
 RESULTS = ROOT / "benchmarks" / "results" / "scaling.json"
 PAGE = ROOT / "docs" / "scaling.md"
@@ -55,7 +55,7 @@ def band(attributes: int, side: int, width: int) -> tuple[Domain, list[tuple[str
 def noisy(domain: Domain, pairs: list[tuple[str, ...]]) -> list[Observation]:
     """Noisy marginals of a random model with those pairs."""
     rng = np.random.default_rng(1)
-    truth = Model(domain, {pair: 0.5 * rng.normal(size=domain.shape(pair)) for pair in pairs}, 1e6)
+    truth = GraphicalModel(domain, {pair: 0.5 * rng.normal(size=domain.shape(pair)) for pair in pairs}, 1e6)
     noise = 100.0
     answers = zip(pairs, truth.marginals(pairs), strict=True)
     return [Observation(pair, table + noise * rng.normal(size=table.shape), noise) for pair, table in answers]

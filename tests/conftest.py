@@ -30,6 +30,22 @@ def pytest_make_parametrize_id(config: object, val: object) -> str | None:
     return f"Unit.{val.value.upper()}" if isinstance(val, Unit) else None
 
 
+@pytest.fixture(autouse=True)
+def _small_mixtures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit mixtures of few components in few steps, but in tests of how well they fit: most of what is tested of a mechanism
+    does not depend on that.
+    """
+    if request.node.get_closest_marker("fitted"):
+        return
+    from understudy.model import generator, relaxation
+
+    monkeypatch.setattr(relaxation, "COMPONENTS", 20)
+    monkeypatch.setattr(generator, "HIDDEN", (8,))
+    for module in (generator, relaxation):
+        monkeypatch.setattr(module, "STEPS", 3)
+        monkeypatch.setattr(module, "FIRST_STEPS", 5)
+
+
 SLOW = (
     "audit/test_canary.py",
     "audit/test_numbers.py",

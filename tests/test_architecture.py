@@ -120,7 +120,17 @@ DEVICES = {"torch", "jax", "jaxlib", "cupy", "tensorflow", "mlx", "numba", "trit
 ENGINE = "understudy.model.engine"
 USES_ENGINE = {
     f"understudy.model.{name}"
-    for name in ("estimation", "generation", "model", "preconditioner", "problem", "refinement", "solvers")
+    for name in (
+        "estimation",
+        "generation",
+        "graphical",
+        "mixture",
+        "model",
+        "preconditioner",
+        "problem",
+        "refinement",
+        "solvers",
+    )
 } | {"understudy.model"}
 """What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
 WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}

@@ -106,6 +106,8 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "criterion": "best",
         "penalty": "high",
         "parents": 0,
+        "each": 0,
+        "estimator": "best",
         "inside": -0.1,
     }
     takes = MECHANISMS[name].takes

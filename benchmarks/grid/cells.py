@@ -13,8 +13,10 @@ EPSILONS = tuple(float(f"{10 ** (k / 2):.4g}") for k in range(-4, 5))
 """The paper's nine, 0.01 to 100, evenly spaced on a logarithmic scale."""
 DELTA = 1e-9
 OURS = ("aim", "mwem", "independent", "gaussian", "gaussian+pgm")
-FAMILY = ("mst", "privbayes+pgm", "privmrf", "privsyn+pgm")
+FAMILY = ("mst", "privbayes+pgm", "privmrf", "privsyn+pgm", "rap", "gem")
 """Other papers' mechanisms that run on the tables of this one (HDMM+PGM refuses all of their workloads)."""
+ESTIMATED = ("relaxed", "generator")
+"""AIM with another estimator; the first is the paper's ablation O1."""
 ROUNDS = (2, 4, 8, 16, 32, 64, 128, 256)
 CAPACITIES = (1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0, 1280.0)
 """MB, as in the paper's experiment; 80 is the default."""
@@ -92,6 +94,7 @@ def _configurations() -> dict[str, Configuration]:
     found |= {f"aim:T={t}": Configuration("aim", {"adaptive": False, "rounds": t}) for t in ROUNDS}
     found |= {f"mwem:T={t}": Configuration("mwem", {"rounds": t}) for t in ROUNDS}
     found |= {f"aim:{c:g}MB": Configuration("aim", {"max_size": int(c * MEGABYTE)}) for c in CAPACITIES if c != 80.0}
+    found |= {f"aim:{name}": Configuration("aim", {"estimator": name}) for name in ESTIMATED}
     return found | {"aim:zeros": Configuration("aim", zeros=True)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, FAMILY, OURS, ROUNDS, Cell
+from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, ESTIMATED, FAMILY, OURS, ROUNDS, Cell
 from peers import environments
 
 TABLES = ("titanic", "adult", "salary", "fire", "msnbc")
@@ -82,8 +82,8 @@ def mwem() -> Iterator[Cell]:
 
 
 def family() -> Iterator[Cell]:
-    """Other papers' mechanisms, on two tables."""
-    yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 3, FAMILY)
+    """Other papers' mechanisms, and AIM with other estimators, on two tables."""
+    yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 3, [*FAMILY, *(f"aim:{name}" for name in ESTIMATED)])
 
 
 def stored() -> Iterator[Cell]:

@@ -20,9 +20,9 @@ from understudy.model import (
     CLOSER,
     Dual,
     Engine,
+    GraphicalModel,
     MatrixQuery,
     MirrorDescent,
-    Model,
     Observation,
     Solver,
     fit,
@@ -49,13 +49,13 @@ def under_test(request: pytest.FixtureRequest) -> Engine:
     return made(request.param)
 
 
-def on(model: Model, under_test: Engine) -> Model:
-    return Model(model.domain, model.parameters, model.total, model.zeros, engine=under_test)
+def on(model: GraphicalModel, under_test: Engine) -> GraphicalModel:
+    return GraphicalModel(model.domain, model.parameters, model.total, model.zeros, engine=under_test)
 
 
-def chained(magnitude: float, zeros: tuple[Zeros, ...] = (), total: float = 1000.0) -> Model:
+def chained(magnitude: float, zeros: tuple[Zeros, ...] = (), total: float = 1000.0) -> GraphicalModel:
     rng = np.random.default_rng(5)
-    return Model(DOMAIN, {pair: magnitude * rng.uniform(-1, 1, DOMAIN.shape(pair)) for pair in CHAIN}, total, zeros)
+    return GraphicalModel(DOMAIN, {pair: magnitude * rng.uniform(-1, 1, DOMAIN.shape(pair)) for pair in CHAIN}, total, zeros)
 
 
 def observed(seed: int = 0) -> list[Observation]:
@@ -74,7 +74,7 @@ def test_every_marginal_and_log_z_of_random_models_with_zeros(name: str) -> None
 
     @settings(deadline=None, max_examples=60)
     @given(models())
-    def holds(drawn: Model) -> None:
+    def holds(drawn: GraphicalModel) -> None:
         model, truth = on(drawn, engine), BruteForce(drawn)
         assert np.isclose(model.log_z, truth.log_z, rtol=1e-9, atol=1e-9)
         for clique, got in zip(subsets(drawn.domain), model.marginals(subsets(drawn.domain)), strict=True):
@@ -209,7 +209,7 @@ def test_zeros_that_leave_nothing_are_refused(under_test: Engine) -> None:
     )
     for zeros in ((nothing[0],), (nothing[1],), only_together):
         with pytest.raises(SchemaError, match="forbid every"):
-            _ = on(Model(DOMAIN, {}, 1.0, zeros), under_test).log_z
+            _ = on(GraphicalModel(DOMAIN, {}, 1.0, zeros), under_test).log_z
 
 
 def test_vectors_go_in_and_come_out_as_they_are(under_test: Engine) -> None:

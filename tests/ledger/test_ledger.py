@@ -21,7 +21,7 @@ from understudy.ledger.entries import BEFORE_ALL, KINDS, Entry
 from understudy.ledger.store import reading
 from understudy.mechanism import MECHANISMS, aim, pool
 from understudy.mechanism.snapshot import packed, unpacked
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.privacy import Budget, Inquiry, ResearchNoise
 from understudy.privacy.amounts import amount_text, parse_amount
 
@@ -210,8 +210,10 @@ def test_a_resumed_run_fits_and_scores_only_what_is_new(
         play(log, stopping_after(answers), rounds=8)
     known = sum(item.kind == "kept" for item in ledger.state().runs[0].items)
     chosen = sum(item.purpose.startswith("select") for item in ledger.state().runs[0].items)
-    scored, real = [], Model.marginals
-    monkeypatch.setattr(Model, "marginals", lambda self, cliques, **how: (scored.append(how), real(self, cliques, **how))[1])
+    scored, real = [], GraphicalModel.marginals
+    monkeypatch.setattr(
+        GraphicalModel, "marginals", lambda self, cliques, **how: (scored.append(how), real(self, cliques, **how))[1]
+    )
     log = ledger.resume("people", FACTS)
     outcome = play(log, rounds=8)
     (run,) = ledger.state().runs
@@ -231,8 +233,10 @@ def test_a_resumed_run_of_aim2_judges_only_what_is_new(
     with pytest.raises(Stop):
         play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), name="aim2", rounds=24, noise=ResearchNoise(1))
     chosen = sum(item.purpose.startswith("select") for item in ledger.state().runs[0].items)
-    asked, real = [], Model.marginals
-    monkeypatch.setattr(Model, "marginals", lambda self, cliques, **how: (asked.append(how), real(self, cliques, **how))[1])
+    asked, real = [], GraphicalModel.marginals
+    monkeypatch.setattr(
+        GraphicalModel, "marginals", lambda self, cliques, **how: (asked.append(how), real(self, cliques, **how))[1]
+    )
     outcome = play(ledger.resume("people", FACTS), name="aim2", rounds=24, noise=ResearchNoise(2))
     assert len(outcome.rounds) > chosen
     # Twice in a round that was not chosen for yet, once in the one that was cut short.
@@ -378,7 +382,7 @@ def test_a_model_on_record_that_is_none_is_refused(content: bytes) -> None:
 def test_a_model_on_record_comes_back_bit_by_bit() -> None:
     rng = np.random.default_rng(0)
     tables = {("a", "b"): rng.normal(size=(3, 4)), ("c",): rng.normal(size=2)}
-    model = Model(SCHEMA.domain, tables, 17.25)
+    model = GraphicalModel(SCHEMA.domain, tables, 17.25)
     again = unpacked(packed(model), SCHEMA.domain, ())
     assert list(again.parameters) == list(tables)
     assert all((again.parameters[c] == tables[c]).all() for c in tables)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.model import Model
+from understudy.model import GraphicalModel
 
 LARGEST = 20_000
 """Cells of the largest domain that is multiplied out."""
@@ -34,14 +34,14 @@ def clique_sets(draw: st.DrawFn, domain: Domain) -> list[Clique]:
 
 
 @st.composite
-def models(draw: st.DrawFn, attributes: int = 6, magnitude: float = 1e3) -> Model:
+def models(draw: st.DrawFn, attributes: int = 6, magnitude: float = 1e3) -> GraphicalModel:
     domain = draw(domains(attributes))
     cliques = draw(clique_sets(domain))
     scale = draw(st.sampled_from([0.0, 1.0, 30.0, magnitude]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     parameters = {clique: scale * rng.uniform(-1, 1, domain.shape(clique)) for clique in cliques}
     zeros = random_zeros(domain, draw(clique_sets(domain)), rng) if draw(st.booleans()) else ()
-    return Model(domain, parameters, float(rng.uniform(1, 1e5)), zeros)
+    return GraphicalModel(domain, parameters, float(rng.uniform(1, 1e5)), zeros)
 
 
 def random_zeros(domain: Domain, cliques: Sequence[Clique], rng: np.random.Generator) -> tuple[Zeros, ...]:
@@ -63,7 +63,7 @@ def subsets(domain: Domain, largest: int = 3) -> list[Clique]:
 class BruteForce:
     """The whole joint table, in logarithms."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: GraphicalModel) -> None:
         self.domain, self.total = model.domain, model.total
         self.joint = np.zeros(model.domain.sizes)
         for clique, table in model.parameters.items():

@@ -13,7 +13,7 @@ import understudy
 from understudy.domain import Domain, Zeros
 from understudy.errors import UserError
 from understudy.example import people, schema
-from understudy.model import NUMPY, Model, Observation, engine_on, fit, make_engine
+from understudy.model import NUMPY, GraphicalModel, Observation, engine_on, fit, make_engine
 from understudy.model.engine import registry
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed (make test-torch installs it)")
@@ -125,10 +125,10 @@ def test_a_model_answers_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch, w
     monkeypatch.setattr(f"understudy.model.engine.on_torch.{parts.get(where, where)}", out_of_memory)
     zeros = (Zeros(("a", "b"), np.array([[0, 1]])),)
     parameters = {pair: np.random.default_rng(1).normal(size=DOMAIN.shape(pair)) for pair in PAIRS}
-    want, model = (Model(DOMAIN, parameters, 50.0, zeros, engine=e) for e in (NUMPY, make_engine("torch")))
+    want, model = (GraphicalModel(DOMAIN, parameters, 50.0, zeros, engine=e) for e in (NUMPY, make_engine("torch")))
     with pytest.warns(UserWarning, match="does not fit in the memory of the GPU"):
         np.testing.assert_allclose(model.marginal(("a", "c")), want.marginal(("a", "c")))
-    asked: list[Callable[[Model], Any]] = [lambda m: m.log_z, lambda m: m.generate(20, np.random.default_rng(0))]
+    asked: list[Callable[[GraphicalModel], Any]] = [lambda m: m.log_z, lambda m: m.generate(20, np.random.default_rng(0))]
     for ask in asked:
         np.testing.assert_allclose(ask(model), ask(want))
 
@@ -138,7 +138,7 @@ def test_rows_are_refined_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("understudy.model.engine.on_torch.refine", out_of_memory)
     parameters = {pair: np.random.default_rng(1).normal(size=DOMAIN.shape(pair)) for pair in PAIRS}
     near = dict.fromkeys([("a", "c"), ("a", "b"), ("b", "c")], 1.0)
-    model = Model(DOMAIN, parameters, 50.0, engine=make_engine("torch"))
+    model = GraphicalModel(DOMAIN, parameters, 50.0, engine=make_engine("torch"))
     rounded = model.generate(300, np.random.default_rng(0))
     with pytest.warns(UserWarning, match="does not fit in the memory of the GPU"):
         refined = model.generate(300, np.random.default_rng(0), near=near)

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
-from understudy.model import Dual, Fit, MatrixQuery, MirrorDescent, Model, Observation, fit
+from understudy.model import Dual, Fit, GraphicalModel, MatrixQuery, MirrorDescent, Observation, fit
 from understudy.model.observation import combine, estimate_total
 
 from .small import BruteForce, clique_sets, domains, random_zeros
@@ -110,7 +110,7 @@ def test_zeros_are_respected_and_cost_no_more_than_they_must(problem: tuple[Doma
     domain, observations = problem
     zeros = random_zeros(domain, [domain.attributes[:2], domain.attributes[-2:]], np.random.default_rng(seed))
     found = fit(domain, observations, zeros=zeros, solver=Dual(tolerance=1e-6))
-    possible = np.isfinite(BruteForce(Model(domain, {}, 1.0, zeros)).joint)
+    possible = np.isfinite(BruteForce(GraphicalModel(domain, {}, 1.0, zeros)).joint)
     assert np.all(found.model.marginal(domain.attributes)[~possible] == 0)
     assert_optimal(found, observations, possible)
 

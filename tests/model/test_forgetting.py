@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from understudy.domain import Domain
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.model.engine.on_numpy import answers
 from understudy.model.engine.on_numpy.answers import Answers
 from understudy.model.engine.on_numpy.pieces import Piece
 
 
-def chained() -> Model:
+def chained() -> GraphicalModel:
     rng = np.random.default_rng(0)
     names = tuple("abcdefgh")
     domain = Domain(names, (4,) * 8)
     cliques = [(names[i], names[i + 1], names[i + 2]) for i in range(6)]
-    return Model(domain, {c: rng.normal(size=(4, 4, 4)) for c in cliques}, 1000.0)
+    return GraphicalModel(domain, {c: rng.normal(size=(4, 4, 4)) for c in cliques}, 1000.0)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

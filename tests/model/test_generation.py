@@ -11,9 +11,9 @@ from scipy import stats
 
 from understudy.domain import Domain, Zeros
 from understudy.errors import SchemaError, UserError
-from understudy.model import Model, rounding_distance
+from understudy.model import GraphicalModel, rounding_distance
 from understudy.model.contraction import families
-from understudy.model.generation import _rounded, _sampled, _shuffle_inside
+from understudy.model.generation import rounded, sampled, shuffle_inside
 
 from .small import BruteForce, counts, models, subsets
 
@@ -22,11 +22,11 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def chain(length: int, size: int = 3, seed: int = 0) -> Model:
+def chain(length: int, size: int = 3, seed: int = 0) -> GraphicalModel:
     names = [f"x{i}" for i in range(length)]
     draw = rng(seed)
     parameters = {pair: draw.normal(size=(size, size)) for pair in pairwise(names)}
-    return Model(Domain(tuple(names), (size,) * length), parameters, 1000.0)
+    return GraphicalModel(Domain(tuple(names), (size,) * length), parameters, 1000.0)
 
 
 rows_to_ask = st.sampled_from([0, 1, 2, 7, 100, 5000])
@@ -35,7 +35,7 @@ seeds = st.integers(0, 2**32)
 
 @settings(deadline=None, max_examples=100)
 @given(models(), rows_to_ask, seeds)
-def test_each_family_is_rounded_given_its_parents(model: Model, rows: int, seed: int) -> None:
+def test_each_family_is_rounded_given_its_parents(model: GraphicalModel, rows: int, seed: int) -> None:
     """A family's count is below 1 away from (count of the parents' values) × p(attribute | parents), computed apart."""
     domain, truth = model.domain, BruteForce(model)
     records = model.generate(rows, rng(seed))
@@ -52,7 +52,7 @@ def test_each_family_is_rounded_given_its_parents(model: Model, rows: int, seed:
 
 @settings(deadline=None, max_examples=100)
 @given(models(), rows_to_ask, seeds, st.sampled_from(["round", "sample"]))
-def test_what_cannot_occur_is_never_generated(model: Model, rows: int, seed: int, method) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_occur_is_never_generated(model: GraphicalModel, rows: int, seed: int, method) -> None:  # type: ignore[no-untyped-def]
     records = model.generate(rows, rng(seed), method=method)
     assert records.dtype == np.int32
     assert records.shape == (rows, len(model.domain))
@@ -62,7 +62,7 @@ def test_what_cannot_occur_is_never_generated(model: Model, rows: int, seed: int
 
 @settings(deadline=None, max_examples=100)
 @given(models(), rows_to_ask, seeds)
-def test_no_clique_is_farther_away_than_stated(model: Model, rows: int, seed: int) -> None:
+def test_no_clique_is_farther_away_than_stated(model: GraphicalModel, rows: int, seed: int) -> None:
     records = model.generate(rows, rng(seed))
     truth = BruteForce(model)
     for clique in model.cliques:
@@ -108,7 +108,7 @@ def test_rounding_is_closer_than_sampling() -> None:
 @pytest.mark.parametrize("method", ["round", "sample"])
 def test_single_records_follow_the_joint_distribution(method) -> None:  # type: ignore[no-untyped-def]
     """One record a call, 3000 calls: independent draws of the joint, by either method. False alarms: 1e-5 each."""
-    model = Model(
+    model = GraphicalModel(
         Domain.of({"a": 2, "b": 3, "c": 2}),
         {("a", "b"): rng(1).normal(size=(2, 3)), ("b", "c"): rng(2).normal(size=(3, 2))},
         1.0,
@@ -143,7 +143,7 @@ def test_rounding_is_unbiased() -> None:
 
 @settings(deadline=None, max_examples=80)
 @given(models(magnitude=30.0), st.data(), seeds)
-def test_evidence_is_exact(model: Model, data: st.DataObject, seed: int) -> None:
+def test_evidence_is_exact(model: GraphicalModel, data: st.DataObject, seed: int) -> None:
     """Conditioning slices the joint: the same marginals as brute force, all records with the values."""
     fixed = data.draw(st.lists(st.sampled_from(model.domain.attributes), unique=True, min_size=1, max_size=3))
     codes = {a: data.draw(st.integers(0, model.domain[a] - 1)) for a in fixed}
@@ -169,7 +169,7 @@ def test_evidence_is_exact(model: Model, data: st.DataObject, seed: int) -> None
 
 def test_evidence_that_cannot_be() -> None:
     zeros = (Zeros(("a", "b"), np.array([[1, 0], [1, 1]])),)
-    model = Model(Domain.of({"a": 2, "b": 2}), {}, 10.0, zeros)
+    model = GraphicalModel(Domain.of({"a": 2, "b": 2}), {}, 10.0, zeros)
     with pytest.raises(SchemaError, match="No record can have a = 1"):
         model.generate(5, rng(), given={"a": 1})
 
@@ -177,12 +177,12 @@ def test_evidence_that_cannot_be() -> None:
 @pytest.mark.parametrize("code", [-1, 2, 1.0, "x", None])
 def test_evidence_that_is_no_code(code) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(SchemaError, match="give a code, 0 to 1"):
-        Model(Domain.of({"a": 2}), {}, 1.0).given({"a": code})
+        GraphicalModel(Domain.of({"a": 2}), {}, 1.0).given({"a": code})
 
 
 def test_evidence_about_nothing_known() -> None:
     with pytest.raises(SchemaError, match='Did you mean "sex"'):
-        Model(Domain.of({"sex": 2}), {}, 1.0).given({"sexx": 1})
+        GraphicalModel(Domain.of({"sex": 2}), {}, 1.0).given({"sexx": 1})
 
 
 @pytest.mark.parametrize("method", ["round", "sample"])
@@ -193,7 +193,7 @@ def test_a_seed_repeats(method) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_one_attribute_of_one_value() -> None:
-    assert np.array_equal(Model(Domain.of({"a": 1}), {}, 5.0).generate(3, rng()), np.zeros((3, 1)))
+    assert np.array_equal(GraphicalModel(Domain.of({"a": 1}), {}, 5.0).generate(3, rng()), np.zeros((3, 1)))
 
 
 def test_five_hundred_attributes() -> None:
@@ -207,7 +207,7 @@ def test_five_hundred_attributes() -> None:
 def test_more_groups_than_fit_in_sixteen_bits() -> None:
     """A family with 90,000 combinations of its parents: grouped by more than one pass, and chunk by chunk."""
     domain = Domain.of({"a": 300, "b": 300, "c": 5})
-    model = Model(domain, {("a", "b", "c"): rng(1).normal(size=(300, 300, 5))}, 1.0)
+    model = GraphicalModel(domain, {("a", "b", "c"): rng(1).normal(size=(300, 300, 5))}, 1.0)
     records = model.generate(200_000, rng(2))
     table = counts(domain, records, ("a", "b", "c"))
     last = families(model.network.plan)[-1].attribute
@@ -221,7 +221,7 @@ def test_more_groups_than_fit_in_sixteen_bits() -> None:
 @pytest.mark.parametrize(("rows", "method"), [(-1, "round"), (3, "rounded")])
 def test_what_makes_no_sense_is_refused(rows, method) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UserError):
-        Model(Domain.of({"a": 2}), {}, 1.0).generate(rows, rng(), method=method)
+        GraphicalModel(Domain.of({"a": 2}), {}, 1.0).generate(rows, rng(), method=method)
 
 
 class Extreme:
@@ -235,7 +235,7 @@ class Extreme:
 
 
 @pytest.mark.parametrize("value", [0.0, np.nextafter(1.0, 0.0)])
-@pytest.mark.parametrize("draw", [_rounded, _sampled])
+@pytest.mark.parametrize("draw", [rounded, sampled])
 def test_rounding_errors_never_reach_a_cell_of_probability_0(draw, value: float) -> None:  # type: ignore[no-untyped-def]
     """Groups of every size with impossible cells in front and behind, drawn with the numbers most likely to slip."""
     sizes = np.arange(1, 2000)
@@ -251,7 +251,7 @@ def test_values_are_put_in_random_order_inside_their_group(sizes: list[int]) -> 
     """Large and small groups keep their own values, spread evenly over their places. False alarms: 1e-5 a group."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     values = np.concatenate([np.arange(n, dtype=np.int32) + s for n, s in zip(sizes, starts, strict=False)])
-    _shuffle_inside(values, starts, rng(1))
+    shuffle_inside(values, starts, rng(1))
     for start, end in pairwise(starts):
         group = values[start:end]
         assert np.array_equal(np.sort(group), np.arange(start, end))

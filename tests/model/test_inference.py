@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from understudy.domain import Domain, Zeros
 from understudy.errors import SchemaError
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.model.engine.on_numpy import answers
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.semirings import LOGARITHMIC, Scratch
@@ -24,14 +24,14 @@ BELOW_DOUBLES = 1e-250
 
 @settings(deadline=None, max_examples=150)
 @given(models())
-def test_log_partition_function(model: Model) -> None:
+def test_log_partition_function(model: GraphicalModel) -> None:
     truth = BruteForce(model)
     assert np.isclose(model.log_z, truth.log_z, rtol=RELATIVE, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=150)
 @given(models())
-def test_every_marginal_of_up_to_three_attributes(model: Model) -> None:
+def test_every_marginal_of_up_to_three_attributes(model: GraphicalModel) -> None:
     truth = BruteForce(model)
     wanted = subsets(model.domain)
     for clique, got in zip(wanted, model.marginals(wanted), strict=True):
@@ -43,7 +43,7 @@ def test_every_marginal_of_up_to_three_attributes(model: Model) -> None:
 @pytest.mark.parametrize("spread_up_to", [0.0, 1.0])
 @settings(deadline=None, max_examples=150)
 @given(models())
-def test_all_pairs_at_once(spread_up_to: float, model: Model) -> None:
+def test_all_pairs_at_once(spread_up_to: float, model: GraphicalModel) -> None:
     truth = BruteForce(model)
     wanted = subsets(model.domain, 2)
     with pytest.MonkeyPatch.context() as patched:
@@ -56,7 +56,7 @@ def test_all_pairs_at_once(spread_up_to: float, model: Model) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(models(), st.randoms(use_true_random=False))
-def test_a_marginal_of_any_attributes_in_any_order(model: Model, random) -> None:  # type: ignore[no-untyped-def]
+def test_a_marginal_of_any_attributes_in_any_order(model: GraphicalModel, random) -> None:  # type: ignore[no-untyped-def]
     names = [a for a in model.domain if random.random() < 0.7]
     random.shuffle(names)
     got = model.marginal(names)
@@ -67,31 +67,31 @@ def test_a_marginal_of_any_attributes_in_any_order(model: Model, random) -> None
 
 @settings(deadline=None, max_examples=60)
 @given(models(attributes=4, magnitude=10.0))
-def test_the_batch_and_single_questions_agree(model: Model) -> None:
+def test_the_batch_and_single_questions_agree(model: GraphicalModel) -> None:
     wanted = subsets(model.domain)
     for clique, got in zip(wanted, model.marginals(wanted), strict=True):
-        np.testing.assert_allclose(Model(*_parts(model)).marginal(clique), got, rtol=1e-12, atol=0)
+        np.testing.assert_allclose(GraphicalModel(*_parts(model)).marginal(clique), got, rtol=1e-12, atol=0)
 
 
 def test_the_cores_share_many_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = Domain.of({f"x{i}": 3 for i in range(6)})
     rng = np.random.default_rng(2)
-    model = Model(domain, {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}, 10.0)
+    model = GraphicalModel(domain, {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}, 10.0)
     wanted = subsets(domain)
     alone = model.marginals(wanted)
     monkeypatch.setattr(answers, "THREADED_ABOVE", 0)
     monkeypatch.setattr(answers, "workers", lambda: 3)
-    for got, want in zip(Model(*_parts(model)).marginals(wanted), alone, strict=True):
+    for got, want in zip(GraphicalModel(*_parts(model)).marginals(wanted), alone, strict=True):
         np.testing.assert_array_equal(got, want)
 
 
-def _parts(model: Model):  # type: ignore[no-untyped-def]
+def _parts(model: GraphicalModel):  # type: ignore[no-untyped-def]
     return model.domain, model.parameters, model.total, model.zeros
 
 
 @settings(deadline=None, max_examples=60)
 @given(models(magnitude=10.0))
-def test_single_precision_is_right_to_five_digits(model: Model) -> None:
+def test_single_precision_is_right_to_five_digits(model: GraphicalModel) -> None:
     truth = BruteForce(model)
     wanted = subsets(model.domain)
     for clique, got in zip(wanted, model.marginals(wanted, precision="single"), strict=True):
@@ -99,19 +99,19 @@ def test_single_precision_is_right_to_five_digits(model: Model) -> None:
 
 
 def test_a_model_of_nothing_is_uniform() -> None:
-    model = Model(Domain.of({"a": 2, "b": 3}), {}, 12.0)
+    model = GraphicalModel(Domain.of({"a": 2, "b": 3}), {}, 12.0)
     np.testing.assert_allclose(model.marginal(["a", "b"]), np.full((2, 3), 2.0))
     assert model.log_z == pytest.approx(np.log(6))
 
 
 def test_the_empty_marginal_is_the_mass() -> None:
-    model = Model(Domain.of({"a": 2, "b": 3}), {("a",): np.array([1.0, 2.0])}, 12.0)
+    model = GraphicalModel(Domain.of({"a": 2, "b": 3}), {("a",): np.array([1.0, 2.0])}, 12.0)
     assert model.marginal([]) == pytest.approx(12.0)
 
 
 def test_an_attribute_named_twice_is_refused() -> None:
     with pytest.raises(SchemaError, match="twice"):
-        Model(Domain.of({"a": 2}), {}, 1.0).marginal(["a", "a"])
+        GraphicalModel(Domain.of({"a": 2}), {}, 1.0).marginal(["a", "a"])
 
 
 def test_hundreds_of_attributes_far_apart() -> None:
@@ -119,7 +119,7 @@ def test_hundreds_of_attributes_far_apart() -> None:
     names = [f"x{i}" for i in range(300)]
     domain = Domain(tuple(names), (2,) * 300)
     link = np.log(np.array([[0.999, 0.001], [0.001, 0.999]]))
-    model = Model(domain, dict.fromkeys(pairwise(names), link), 1.0)
+    model = GraphicalModel(domain, dict.fromkeys(pairwise(names), link), 1.0)
     same = 0.5 + 0.5 * 0.998**299
     np.testing.assert_allclose(
         model.marginal(["x0", "x299"]), [[same / 2, (1 - same) / 2], [(1 - same) / 2, same / 2]], rtol=1e-9
@@ -129,7 +129,7 @@ def test_hundreds_of_attributes_far_apart() -> None:
 def test_zeros_that_leave_nothing_in_one_table() -> None:
     zeros = (Zeros(("a",), np.array([[0], [1]])),)
     with pytest.raises(SchemaError, match="forbid every combination"):
-        _ = Model(Domain.of({"a": 2, "b": 2}), {}, 1.0, zeros).log_z
+        _ = GraphicalModel(Domain.of({"a": 2, "b": 2}), {}, 1.0, zeros).log_z
 
 
 def test_zeros_that_leave_nothing_only_together() -> None:
@@ -140,7 +140,7 @@ def test_zeros_that_leave_nothing_only_together() -> None:
         Zeros(("b", "c"), np.array([[1, 1]])),
     )
     with pytest.raises(SchemaError, match="forbid every record"):
-        _ = Model(Domain.of({"a": 2, "b": 2, "c": 2}), {}, 1.0, zeros).log_z
+        _ = GraphicalModel(Domain.of({"a": 2, "b": 2, "c": 2}), {}, 1.0, zeros).log_z
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from understudy.domain import Clique, Domain
-from understudy.model import Dual, Model, Observation, fit, tree_size
+from understudy.model import Dual, GraphicalModel, Observation, fit, tree_size
 
 from .small import BruteForce, subsets
 
@@ -30,7 +30,7 @@ def mbi() -> Any:
         return pytest.importorskip("mbi")
 
 
-def random_model(seed: int, magnitude: float) -> Model:
+def random_model(seed: int, magnitude: float) -> GraphicalModel:
     """Return a model on 4 to 7 attributes; odd seeds leave the last attribute alone."""
     rng = np.random.default_rng(seed)
     names = tuple("abcdefg"[: rng.integers(4, 8)])
@@ -38,10 +38,10 @@ def random_model(seed: int, magnitude: float) -> Model:
     connected = names[:-1] if seed % 2 else names
     cliques = [domain.clique(rng.choice(connected, size=rng.integers(1, 4), replace=False)) for _ in range(6)]
     tables = {c: magnitude * rng.uniform(-1, 1, domain.shape(c)) for c in dict.fromkeys(cliques)}
-    return Model(domain, tables, float(rng.uniform(1, 1e5)))
+    return GraphicalModel(domain, tables, float(rng.uniform(1, 1e5)))
 
 
-def as_mbi(mbi: Any, model: Model) -> Any:
+def as_mbi(mbi: Any, model: GraphicalModel) -> Any:
     """Return the model's potentials as mbi's; an attribute without a clique gets one of zeros, as mbi needs."""
     domain = mbi.Domain(model.domain.attributes, model.domain.sizes)
     tables: dict[Clique, np.ndarray[Any, Any]] = dict(model.parameters)
@@ -97,7 +97,7 @@ def test_a_fit_is_as_good(mbi: Any) -> None:
     """With little smoothing, the loss is that of 2,000 of mbi's mirror-descent steps, within 1 % either way."""
     rng = np.random.default_rng(0)
     domain = Domain.of({"a": 4, "b": 5, "c": 3, "d": 2})
-    truth = Model(domain, {p: rng.normal(size=domain.shape(p)) for p in pairwise("abcd")}, 2000.0)
+    truth = GraphicalModel(domain, {p: rng.normal(size=domain.shape(p)) for p in pairwise("abcd")}, 2000.0)
     noisy = [
         Observation(p, t + rng.normal(scale=10, size=t.shape), 10.0)
         for p, t in zip(pairwise("abcd"), truth.marginals(list(pairwise("abcd"))), strict=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.model import Model, refinement
+from understudy.model import GraphicalModel, refinement
 from understudy.workload import Workload
 
 from .small import counts, models, subsets
@@ -21,19 +21,19 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Zeros, ...] = ()) -> Model:
+def chained(attributes: int = 6, size: int = 5, total: float = 4000.0, zeros: tuple[Zeros, ...] = ()) -> GraphicalModel:
     """Neighbours depend on each other, so most triples are not inside a clique."""
     domain = Domain(tuple(f"x{i}" for i in range(attributes)), (size,) * attributes)
     draw = rng(1)
     pairs = [(f"x{i}", f"x{i + 1}") for i in range(attributes - 1)]
-    return Model(domain, {pair: draw.normal(size=(size, size)) for pair in pairs}, total, zeros)
+    return GraphicalModel(domain, {pair: draw.normal(size=(size, size)) for pair in pairs}, total, zeros)
 
 
 def everything(domain: Domain, k: int = 3) -> dict[Clique, float]:
     return dict.fromkeys(subsets(domain, k), 1.0)
 
 
-def objective(model: Model, codes: NDArray[np.int32], near: dict[Clique, float]) -> float:
+def objective(model: GraphicalModel, codes: NDArray[np.int32], near: dict[Clique, float]) -> float:
     """F of the module, from its definition."""
     found = 0.0
     for clique, expected in zip(near, model.marginals(list(near)), strict=True):
@@ -42,7 +42,7 @@ def objective(model: Model, codes: NDArray[np.int32], near: dict[Clique, float])
     return found
 
 
-def distance(model: Model, codes: NDArray[np.int32], cliques: list[Clique]) -> float:
+def distance(model: GraphicalModel, codes: NDArray[np.int32], cliques: list[Clique]) -> float:
     rows = len(codes)
     pairs = zip(cliques, model.marginals(cliques), strict=True)
     return sum(float(np.abs(counts(model.domain, codes, c) - e * (rows / model.total)).sum()) / rows for c, e in pairs)
@@ -60,7 +60,7 @@ def test_refined_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(models(), st.integers(0, 400), st.integers(0, 2**32))
-def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: Model, rows: int, seed: int) -> None:
+def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: GraphicalModel, rows: int, seed: int) -> None:
     """Where nothing is left to gain, two rows of one batch may still go to the same cell: a little a marginal."""
     near = everything(model.domain)
     before = model.generate(rows, rng(seed))
@@ -154,7 +154,7 @@ def test_the_books_agree_with_the_rows_after_every_pass() -> None:
 
 def crowd(seed: int) -> int:
     """Of two values the second is too rare: half the rows would gain by moving, a twentieth must. How far off?"""
-    model = Model(Domain.of({"a": 2}), {}, 100_000.0)
+    model = GraphicalModel(Domain.of({"a": 2}), {}, 100_000.0)
     codes = np.zeros((100_000, 1), np.int32, order="F")
     codes[:45_000] = 1
     refinement.refine(model, codes, {("a",): 1.0}, rng(seed))
@@ -195,7 +195,7 @@ def test_few_rows(rows: int) -> None:
 
 
 def test_a_model_of_no_rows_gives_rows_all_the_same() -> None:
-    model = Model(Domain.of({"a": 2, "b": 3}), {}, 0.0)
+    model = GraphicalModel(Domain.of({"a": 2, "b": 3}), {}, 0.0)
     assert model.generate(5, rng(), near=everything(model.domain)).shape == (5, 2)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from understudy.domain import Domain
 from understudy.errors import InternalError
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.model.engine.on_numpy import answers
 from understudy.model.engine.on_numpy.pieces import Piece
 
@@ -73,8 +73,8 @@ def test_a_product_that_came_out_wrong_is_refused(
         return piece
 
     monkeypatch.setattr(answers.Answers, "_gather", gather)
-    Model(domain, parameters, 10.0).marginals(subsets(domain), precision=precision)
+    GraphicalModel(domain, parameters, 10.0).marginals(subsets(domain), precision=precision)
     for number in range(1, made + 1):
         made, spoilt = 0, number
         with pytest.raises(InternalError, match="instead of 1"):
-            Model(domain, parameters, 10.0).marginals(subsets(domain), precision=precision)
+            GraphicalModel(domain, parameters, 10.0).marginals(subsets(domain), precision=precision)

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from understudy.domain import Domain, Zeros
 from understudy.errors import FormatError, UserError
-from understudy.model import Model, load_model, save_model
+from understudy.model import GraphicalModel, load_model, save_model
 
 from .small import models, subsets
 
 
-def example() -> Model:
+def example() -> GraphicalModel:
     domain = Domain.of({"age": 4, "sex": 2, "café": 3, "alone": 1})
     rng = np.random.default_rng(0)
     parameters = {("age", "sex"): rng.normal(size=(4, 2)), ("sex", "café"): 1e3 * rng.normal(size=(2, 3))}
     zeros = (Zeros(("age", "café"), np.array([[0, 1], [3, 2]])), Zeros(("sex",), np.empty((0, 1), np.int64)))
-    return Model(domain, parameters, 1234.5678901234567, zeros)
+    return GraphicalModel(domain, parameters, 1234.5678901234567, zeros)
 
 
 @cache
@@ -37,7 +37,7 @@ def saved_example() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-def assert_same(a: Model, b: Model) -> None:
+def assert_same(a: GraphicalModel, b: GraphicalModel) -> None:
     assert a.domain == b.domain
     assert a.total == b.total
     assert list(a.parameters) == list(b.parameters)
@@ -48,7 +48,7 @@ def assert_same(a: Model, b: Model) -> None:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(model=models())
-def test_round_trip(model: Model, tmp_path: Path) -> None:
+def test_round_trip(model: GraphicalModel, tmp_path: Path) -> None:
     save_model(model, tmp_path)
     back = load_model(tmp_path)
     assert_same(model, back)
@@ -59,7 +59,7 @@ def test_round_trip(model: Model, tmp_path: Path) -> None:
 def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
     first = example()
     save_model(first, tmp_path / "deep" / "folder")
-    second = Model(first.domain, {("age",): np.arange(4.0)}, 7.0)
+    second = GraphicalModel(first.domain, {("age",): np.arange(4.0)}, 7.0)
     save_model(second, tmp_path / "deep" / "folder")
     assert_same(load_model(tmp_path / "deep" / "folder"), second)
     assert len(list((tmp_path / "deep" / "folder").iterdir())) == 3
@@ -78,7 +78,7 @@ def test_a_crash_before_the_last_step_leaves_the_old_model(tmp_path: Path, monke
 
     monkeypatch.setattr(storage, "_replace", dies)
     with pytest.raises(KeyboardInterrupt):
-        save_model(Model(Domain.of({"a": 2}), {("a",): np.ones(2)}, 7.0), tmp_path)
+        save_model(GraphicalModel(Domain.of({"a": 2}), {("a",): np.ones(2)}, 7.0), tmp_path)
     assert_same(load_model(tmp_path), example())
 
 
@@ -212,7 +212,7 @@ def test_codes_outside_the_domain_are_refused(tmp_path: Path) -> None:
 
 def test_a_later_version_says_what_to_do(tmp_path: Path) -> None:
     save_model(example(), tmp_path)
-    forge(tmp_path, lambda d: d.update(version=2))
+    forge(tmp_path, lambda d: d.update(version=3))
     with pytest.raises(FormatError, match="upgrade"):
         load_model(tmp_path)
 

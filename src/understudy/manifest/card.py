@@ -96,12 +96,13 @@ def _derived(schema: Schema) -> str:
 
 
 def _making(manifest: Manifest) -> dict[str, str]:
-    privacy, table, rounds = manifest.privacy, manifest.table, len(manifest.rounds)
+    privacy, table = manifest.privacy, manifest.table
+    choices = sum(charge.purpose.startswith("select ") for charge in manifest.charges)
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
-        "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {rounds} private choice{'s' * (rounds != 1)} by the "
-        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a graphical model "
-        f"fitted to these{_checked(manifest)}",
+        "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {choices} private choice{'s' * (choices != 1)} by the "
+        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a "
+        f"{manifest.model.kind} fitted to these{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
         **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "

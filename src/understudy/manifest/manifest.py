@@ -127,9 +127,17 @@ class TableEntry(Entry):
 class ModelEntry(Entry):
     """The model behind the table."""
 
-    size: Size = Field(description="Bytes of its junction tree.")
+    size: Size = Field(description="Bytes of its junction tree, or of its components.")
     cliques: list[list[str]] = Field(description="Its maximal cliques: columns in one clique depend on each other directly.")
     measured: Size = Field(description="How many noisy marginals it was fitted to.")
+    components: Size = Field(
+        default=0, description="Of a mixture, in each component of which columns are independent; 0 for a graphical model."
+    )
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return f"mixture of {self.components:,} products" if self.components else "graphical model"
 
 
 class ChargeEntry(Entry):
@@ -155,7 +163,7 @@ class RoundEntry(Entry):
     threshold: Finite = Field(description="How far noise alone would be expected to move it; less lowers the noise.")
     annealed: bool = Field(description="Whether the next round got less noise.")
     final: bool = Field(description="Whether this round used up the budget.")
-    size: Size = Field(description="Bytes of the model's junction tree after the round.")
+    size: Size = Field(description="Bytes of the model's junction tree, or of its components, after the round.")
     limit: Size | None = Field(default=None, description="Bytes that it was allowed to grow to; null where nobody kept it.")
 
     @property

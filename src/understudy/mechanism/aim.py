@@ -23,9 +23,10 @@ from typing import Literal
 from understudy.domain import Clique
 from understudy.errors import BudgetError
 from understudy.mechanism.base import Mechanism
-from understudy.mechanism.candidates import allowed, expected_noise, require_capacity
+from understudy.mechanism.candidates import allowed, expected_noise, held_at_once, require_capacity
 from understudy.mechanism.capacity import Capacity
 from understudy.mechanism.config import AimConfig, CheckedConfig
+from understudy.mechanism.estimators import ESTIMATORS, Estimation
 from understudy.mechanism.events import RoundStarted
 from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome, Round
@@ -79,6 +80,11 @@ class Aim(Mechanism):
         """Its name in the registry."""
         return "aim"
 
+    @property
+    def estimation(self) -> Estimation:
+        """How its models are fitted."""
+        return ESTIMATORS[self.config.estimator]
+
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals to count in the first pass: all that may be asked for, or the first of too many."""
         initial = _initial_cliques(workload, self.config)
@@ -95,7 +101,8 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     """AIM. Lines 1–3, the inputs, are in ``run`` and the judge's settings; ρ is what is left in the door's budget."""
     config = judge.config
     pool = Pool(run.workload, config, run.door.unit)
-    require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
+    if run.estimation.graphical:
+        require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
     prepare(run)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
@@ -199,7 +206,7 @@ def _played(
 def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> list[Clique]:
     """Return those of ``chosen`` that the model has room for within ``limit`` bytes, together: the first always."""
     known, wanted = run.model_cliques, [selection.clique for selection in chosen]
-    if len(wanted) == 1 or tree_size(run.domain, known + wanted) <= limit:
+    if len(wanted) == 1 or not run.estimation.graphical or tree_size(run.domain, known + wanted) <= limit:
         return wanted
     found = wanted[:1]
     for clique in wanted[1:]:
@@ -241,7 +248,10 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
     some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
-    return allowed(run.domain, run.model_cliques, judge.hopeful(run, model, some, scale), limit)
+    hopeful = list(judge.hopeful(run, model, some, scale))
+    if not run.estimation.graphical:
+        return held_at_once(run.domain, hopeful)
+    return allowed(run.domain, run.model_cliques, hopeful, limit)
 
 
 def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model, RoundBudget]:

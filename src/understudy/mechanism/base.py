@@ -13,6 +13,7 @@ from typing import ClassVar
 from understudy.domain import Clique, Zeros
 from understudy.errors import InternalError
 from understudy.mechanism.config import ModelConfig, NoiseConfig
+from understudy.mechanism.estimators import PGM, Estimation, instead
 from understudy.mechanism.events import OnEvent
 from understudy.mechanism.outcome import Estimator, Outcome
 from understudy.mechanism.public import Public
@@ -40,6 +41,11 @@ class Mechanism(ABC):
         """Bytes that its model may grow to; 0 where it makes none."""
         return self.config.max_size if isinstance(self.config, ModelConfig) else 0
 
+    @property
+    def estimation(self) -> Estimation:
+        """How its models are fitted."""
+        return PGM
+
     @abstractmethod
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
@@ -63,10 +69,12 @@ class Mechanism(ABC):
         """Run on the table behind ``door``, spending all that is left of its budget.
 
         A ``public`` table of the same schema helps a mechanism that ``takes_public``; others are not given one.
+        ``estimator`` takes the place of ``fit`` where models are graphical.
         """
         if public is not None and not self.takes_public:
             raise InternalError(f"{self.name} has no use for public data.")
         kept = self.config.enforced(zeros)
+        self.estimation.require(door.domain, kept, self.max_size)
         return self.execute(
             Run(
                 self.name,
@@ -74,7 +82,7 @@ class Mechanism(ABC):
                 workload,
                 zeros=kept,
                 on_event=on_event,
-                estimator=estimator,
+                estimation=instead(estimator) if estimator and self.estimation.graphical else self.estimation,
                 clock=clock,
                 engine=engine,
                 inside=self.config.for_inside,

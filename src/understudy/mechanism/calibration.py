@@ -14,7 +14,7 @@ from time import process_time
 import numpy as np
 
 from understudy.domain import Clique, Domain
-from understudy.model import Fit, Model, Observation, fit
+from understudy.model import Fit, GraphicalModel, Model, Observation, fit
 
 Clock = Callable[[], float]
 ROWS = 10_000
@@ -70,7 +70,7 @@ def _fitted(domain: Domain, cliques: Sequence[Clique], clock: Clock) -> tuple[Mo
     """Return a model of made-up counts on ``cliques``, and how long a step of its fit takes."""
     rng = np.random.default_rng(0)
     made = [Observation(c, rng.gamma(0.5, 1e5 / domain.cells(c), domain.shape(c)), 1.0) for c in cliques]
-    found: list[Fit] = []
+    found: list[Fit[GraphicalModel]] = []
     seconds = _quickest(lambda: found.append(fit(domain, made, max_iterations=STEPS)), clock)
     return found[0].model, seconds / max(found[0].iterations, 1)
 

@@ -22,6 +22,7 @@ CandidateRule = Literal["closure", "workload"]
 Growth = Literal["fixed", "auto"]
 Criterion = Literal["aim", "mwem"]
 NoiseName = Literal["gaussian", "laplace"]
+EstimatorName = Literal["pgm", "relaxed", "generator"]
 Zero = TypeVar("Zero")
 
 
@@ -114,7 +115,7 @@ class RoundsConfig(CheckedConfig):
         super().__post_init__()
         if not _number(self.alpha) or not 0 < self.alpha < 1:
             raise BudgetError(f"alpha must lie strictly between 0 and 1, not {self.alpha!r}.")
-        if self.rounds is not None and (not _whole(self.rounds) or self.rounds < 1):
+        if self.rounds is not None and (not whole(self.rounds) or self.rounds < 1):
             raise BudgetError(f"rounds must be a whole number of at least 1, not {self.rounds!r}.")
         if self.time_limit is not None and (not _number(self.time_limit) or self.time_limit < 0):
             raise UserError(f"time_limit must be a number of seconds, not {self.time_limit!r}.")
@@ -143,6 +144,9 @@ class AimConfig(RoundsConfig):
     """Weighted expected improvement, or MWEM's distance less the number of cells (A2)."""
     adaptive: bool = True
     """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
+    estimator: EstimatorName = "pgm"
+    """Fit graphical models, or mixtures of products, which have no junction tree: a relaxed table (O1), or what a generator
+    network puts out."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
@@ -157,7 +161,7 @@ class AimConfig(RoundsConfig):
         return (16 if self.adaptive else 1) * attributes
 
 
-_CHOICES = {"initial": Initial, "candidates": CandidateRule, "criterion": Criterion}
+_CHOICES = {"initial": Initial, "candidates": CandidateRule, "criterion": Criterion, "estimator": EstimatorName}
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -171,5 +175,6 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _whole(value: object) -> bool:
+def whole(value: object) -> bool:
+    """Whether a value is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)

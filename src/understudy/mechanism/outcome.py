@@ -43,7 +43,7 @@ class Estimator(Protocol):
         *,
         zeros: Sequence[Zeros] = (),
         start: Model | None = None,
-    ) -> Fit:
+    ) -> Fit[Model]:
         """Return the fit."""
         ...
 
@@ -112,7 +112,7 @@ class Outcome:
     answers: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
     """Noisy answers to the workload, for a mechanism that has no model; otherwise empty."""
     zeros: tuple[Zeros, ...] = field(repr=False)
-    fit: Fit | None = field(repr=False)
+    fit: Fit[Model] | None = field(repr=False)
     unit: Unit
     private: bool
     rho: Fraction

@@ -24,6 +24,7 @@ from understudy.model import (
     CELL_BYTES,
     EngineFor,
     Fit,
+    GraphicalModel,
     Model,
     Observation,
     candidates_within,
@@ -73,7 +74,9 @@ class Public:
         cliques = fingerprinted(self.source.domain)
         return fingerprint(b"public", cliques, self.source.count(cliques)).hex()
 
-    def model(self, workload: Workload, zeros: Sequence[Zeros], max_size: int, engine: EngineFor = on_cpu) -> Fit:
+    def model(
+        self, workload: Workload, zeros: Sequence[Zeros], max_size: int, engine: EngineFor = on_cpu
+    ) -> Fit[GraphicalModel]:
         """Fit a model to the marginals of the public table that matter to ``workload``, within a part of ``max_size``."""
         columns: list[Clique] = [(a,) for a in workload.domain]
         limit = max_size // SHARE_OF_SIZE
@@ -103,7 +106,7 @@ class Public:
 class Prior:
     """A public model that fits start from, and the rows of the table that it was made of."""
 
-    model: Model
+    model: GraphicalModel
     rows: int
 
     def drawn(self, observations: Sequence[Observation]) -> list[Observation]:

@@ -13,6 +13,7 @@ from understudy.mechanism.aim2 import Aim2, Aim2Config
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, CheckedConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
+from understudy.mechanism.gem import Gem, GemConfig
 from understudy.mechanism.hdmm import Hdmm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mst import Mst
@@ -20,6 +21,7 @@ from understudy.mechanism.mwem import Mwem
 from understudy.mechanism.privbayes import PrivBayes, PrivBayesConfig
 from understudy.mechanism.privmrf import PrivMrf, PrivMrfConfig
 from understudy.mechanism.privsyn import PrivSyn
+from understudy.mechanism.rap import Rap, RapConfig
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
+        "gem": Kind(Gem, GemConfig),
+        "rap": Kind(Rap, RapConfig),
         "independent": Kind(Independent, ModelConfig),
         "gaussian": Kind(Gaussian, NoiseConfig),
         "gaussian+pgm": Kind(GaussianPgm, ModelConfig),

@@ -21,6 +21,7 @@ from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, WorkloadError
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.candidates import estimates, units
+from understudy.mechanism.estimators import PGM, Estimation
 from understudy.mechanism.events import (
     Checked,
     Estimated,
@@ -33,11 +34,11 @@ from understudy.mechanism.events import (
     Selected,
 )
 from understudy.mechanism.notes import Notes
-from understudy.mechanism.outcome import ASKED_AGAIN, Estimator, Outcome, PublicUse, Round
+from understudy.mechanism.outcome import ASKED_AGAIN, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
 from understudy.mechanism.snapshot import light, parameters_of, remembered
-from understudy.model import CLOSER, EngineFor, Fit, Model, Observation, fit, on_cpu
+from understudy.model import EngineFor, Fit, GraphicalModel, Model, Observation, on_cpu
 from understudy.privacy import (
     Candidate,
     Choices,
@@ -66,10 +67,6 @@ LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
 
-LAST_STEPS = 1200
-"""The last fit of a run starts from a good one; what it has not gained after so many steps is not worth the wait."""
-
-
 LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
@@ -79,7 +76,7 @@ class Run(Notes):
 
     size = 0
     """Bytes of the junction tree of the last fit."""
-    fit: Fit | None
+    fit: Fit[Model] | None
     """The last fit."""
     prior: Prior | None = None
     """The public model that fits start from, once it has been found to be near."""
@@ -98,7 +95,7 @@ class Run(Notes):
         *,
         zeros: Sequence[Zeros] = (),
         on_event: OnEvent | None = None,
-        estimator: Estimator | None = None,
+        estimation: Estimation = PGM,
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
         inside: Fraction = Fraction(0),
@@ -123,9 +120,7 @@ class Run(Notes):
         self._fits, self._steps, self._gone = list[str](), list[float](), set[str]()
         self._fit_before, self._last = {}, {}
         self._tell: OnEvent = on_event or (lambda event: None)
-        self._engine, self._takes_engine = engine, estimator is None
-        self._estimator: Callable[..., Fit] = estimator or fit
-        self._refiner: Callable[..., Fit] = estimator or partial(fit, solver=CLOSER, max_iterations=LAST_STEPS)
+        self._engine, self.estimation = engine, estimation
         self.clock: Callable[[], float] = door.timed(clock)
         self._began = self.clock()
 
@@ -312,21 +307,23 @@ class Run(Notes):
 
     def estimate(self, round_index: int, prepared: Prepared = list) -> Model:
         """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
-        return self._fit(round_index, self._estimator, prepared)
+        return self._fit(round_index, self.estimation.in_rounds, prepared)
 
-    def public_model(self, public: Public, max_size: int) -> Model:
+    def public_model(self, public: Public, max_size: int) -> GraphicalModel:
         """Return the model of the public table; a run that is resumed has it on record."""
         make = partial(public.model, self.workload, self.zeros, max_size, self._engine)
-        return remembered(self._journal, "public model", self.domain, self.zeros, make, engine=self._engine).fit.model
+        found = remembered(self._journal, "public model", self.domain, self.zeros, make, engine=self._engine).fit.model
+        assert isinstance(found, GraphicalModel)
+        return found
 
     def adopt(self, prior: Prior) -> Model:
         """Let this fit and all later ones start from a public model."""
         self.prior, self.fit = prior, None
         return self.estimate(0)
 
-    def _fit(self, round_index: int, estimator: Callable[..., Fit], prepared: Prepared = list) -> Model:
+    def _fit(self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list) -> Model:
         began = self.clock()
-        on: dict[str, Any] = {"engine": self._engine(self.size)} if self._takes_engine else {}
+        on: dict[str, Any] = {"engine": self._engine(self.size)} if self.estimation.engine else {}
         start = None if self.fit is None else self.fit.model
         observations = [
             Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
@@ -364,8 +361,7 @@ class Run(Notes):
         """
         if self.fit is not None:
             total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-            self._fit(len(self.rounds), self._refiner, lambda found: anchored(last(found), numeric, total))
-        if self.fit is not None and type(self.fit.model) is Model:
+            self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
             self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from itertools import accumulate
+from math import inf, prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, UserError
-from understudy.model import EngineFor, Fit, Model, on_cpu
+from understudy.model import EngineFor, Fit, GraphicalModel, Mixture, Model, on_cpu
 from understudy.privacy import Journal
 
 ENDING = ("iterations", "loss", "residual", "reason", "seconds")
@@ -27,7 +28,7 @@ ENDING = ("iterations", "loss", "residual", "reason", "seconds")
 class Fitted:
     """A fit, with the size of its model (which would have to be calibrated again to tell)."""
 
-    fit: Fit
+    fit: Fit[Model]
     size: int
 
 
@@ -41,7 +42,7 @@ def remembered(
     name: str,
     domain: Domain,
     zeros: Sequence[Zeros],
-    make: Callable[[], Fit],
+    make: Callable[[], Fit[Model]],
     *,
     engine: EngineFor = on_cpu,
 ) -> Fitted:
@@ -49,7 +50,7 @@ def remembered(
     if not journal.keeps:
         fit = make()
         return Fitted(fit, fit.model.size)
-    made: list[Fit] = []
+    made: list[Fit[Model]] = []
 
     def ending() -> bytes:
         made.append(make())
@@ -64,16 +65,24 @@ def remembered(
 
 def light(model: Model | None) -> Model | None:
     """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
-    if type(model) is not Model:
+    if not isinstance(model, GraphicalModel):
         return model
-    return Model(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
+    return GraphicalModel(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
 
 
 def packed(model: Model) -> bytes:
-    """Write a model's mass and parameters: a line of JSON, then float64, little-endian."""
-    head = {"total": float(model.total), "cliques": [list(clique) for clique in model.parameters]}
-    tables = [np.ascontiguousarray(table, dtype="<f8").tobytes() for table in model.parameters.values()]
-    return b"".join([json.dumps(head).encode(), b"\n", *tables])
+    """Write a model's mass and numbers: a line of JSON, then float64, little-endian; of a mixture also what a fit goes on
+    from.
+    """
+    if isinstance(model, Mixture):
+        head: dict[str, Any] = {"components": model.weights.size, "state": [list(part.shape) for part in model.state]}
+        tables = [model.weights, *model.tables, *model.state]
+    else:
+        assert isinstance(model, GraphicalModel)
+        head, tables = {"cliques": [list(clique) for clique in model.parameters]}, list(model.parameters.values())
+    head = {"total": float(model.total), **head}
+    numbers = [np.ascontiguousarray(table, dtype="<f8").tobytes() for table in tables]
+    return b"".join([json.dumps(head).encode(), b"\n", *numbers])
 
 
 def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
@@ -81,29 +90,53 @@ def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
     line, _, raw = content.partition(b"\n")
     try:
         head = json.loads(line)
-        total, cliques = float(head["total"]), [tuple(map(str, clique)) for clique in head["cliques"]]
-        sound = [domain.clique(c) for c in cliques] == cliques and len(set(cliques)) == len(cliques) and isfinite(total)
+        total = float(head["total"])
+        if "components" in head:
+            return _mixture(domain, total, _tables(raw, _shapes(domain, int(head["components"]), head["state"])))
+        cliques = [tuple(map(str, clique)) for clique in head["cliques"]]
+        if [domain.clique(c) for c in cliques] != cliques or len(set(cliques)) != len(cliques):
+            raise _damaged()
+        tables = _tables(raw, [domain.shape(clique) for clique in cliques])
+        if not 0 <= total < inf:
+            raise _damaged()
+        return GraphicalModel(domain, dict(zip(cliques, tables, strict=True)), total, zeros)
     except (ValueError, TypeError, KeyError, RecursionError, UserError):
-        sound = False
-    if not sound or len(raw) != 8 * sum(domain.cells(c) for c in cliques):
+        raise _damaged() from None
+
+
+def _shapes(domain: Domain, components: int, state: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return the shapes of a mixture's arrays: weights, tables, state."""
+    return [(components,), *((components, size) for size in domain.sizes), *(tuple(map(int, shape)) for shape in state)]
+
+
+def _mixture(domain: Domain, total: float, numbers: list[NDArray[np.float64]]) -> Mixture:
+    weights, tables, state = numbers[0], tuple(numbers[1 : len(domain) + 1]), numbers[len(domain) + 1 :]
+    sums = [weights.sum(), *(row for table in tables for row in table.sum(axis=1))]
+    if not 0 <= total < inf or any(np.any(part < 0) for part in (weights, *tables)) or not np.allclose(sums, 1.0):
         raise _damaged()
-    tables: dict[Clique, NDArray[np.float64]] = {}
-    for clique in cliques:
-        size = 8 * domain.cells(clique)
-        tables[clique] = np.frombuffer(raw[:size], dtype="<f8").astype(np.float64).reshape(domain.shape(clique))
-        raw = raw[size:]
-    if total < 0 or not all(np.isfinite(table).all() for table in tables.values()):
+    return Mixture(domain, tables, weights, total, state=tuple(part.astype(np.float32) for part in state))
+
+
+def _tables(raw: bytes, shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+    """Cut the numbers into arrays of these shapes; none may be left over, nor not finite."""
+    sizes = [prod(shape) for shape in shapes]
+    if min(sizes, default=0) < 0 or len(raw) != 8 * sum(sizes):
         raise _damaged()
-    return Model(domain, tables, total, zeros)
+    flat = np.frombuffer(raw, dtype="<f8").astype(np.float64)
+    if not np.isfinite(flat).all():
+        raise _damaged()
+    ends = accumulate(sizes)
+    return [flat[end - size : end].reshape(shape) for size, end, shape in zip(sizes, ends, shapes, strict=True)]
 
 
 def _read(ended: bytes | None, numbers: bytes | None, domain: Domain, zeros: tuple[Zeros, ...], engine: EngineFor) -> Fitted:
-    model = Model(domain, _Discarded(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
+    model = GraphicalModel(domain, _Discarded(), 0.0, zeros) if numbers is None else unpacked(numbers, domain, zeros)
     try:
         how: dict[str, Any] = json.loads(ended or b"")
         iterations, size = int(how["iterations"]), int(how["size"])
         loss, residual, seconds = (float(how[k]) for k in ("loss", "residual", "seconds"))
-        model = replace(model, engine=engine(size))
+        if isinstance(model, GraphicalModel):
+            model = replace(model, engine=engine(size))
         return Fitted(Fit(model, iterations, loss, residual, str(how["reason"]), seconds), size)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _damaged() from None

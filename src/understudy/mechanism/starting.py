@@ -16,7 +16,7 @@ from understudy.mechanism.candidates import estimates
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.public import Prior
 from understudy.mechanism.running import Run
-from understudy.model import Model
+from understudy.model import GraphicalModel, Model
 from understudy.privacy import Candidate
 
 ASIDE = Fraction(2, 100)
@@ -46,7 +46,7 @@ def started(run: Run, config: AimConfig, model: Model) -> Model:
     return run.adopt(prior) if nearer(run, prior.model, model) else model
 
 
-def nearer(run: Run, public: Model, model: Model) -> bool:
+def nearer(run: Run, public: GraphicalModel, model: Model) -> bool:
     """Ask whether the public model is nearer to the table than ``model`` is. Costs at most what was set aside."""
     cliques = asked(run)
     theirs, ours = estimates(_scaled(public, model.total), cliques, "double"), estimates(model, cliques, "double")
@@ -75,5 +75,5 @@ def asked(run: Run) -> list[Clique]:
     return [r for r, fits in zip(some, within, strict=True) if fits] or some[:1]
 
 
-def _scaled(model: Model, total: float) -> Model:
-    return Model(model.domain, model.parameters, total, model.zeros, engine=model.engine)
+def _scaled(model: GraphicalModel, total: float) -> GraphicalModel:
+    return GraphicalModel(model.domain, model.parameters, total, model.zeros, engine=model.engine)

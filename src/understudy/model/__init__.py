@@ -1,12 +1,19 @@
-"""Graphical models of public numbers: junction trees, inference, estimation, generation. Never sees private counts."""
+"""Models of public numbers: graphical ones with junction trees, and mixtures. Inference, estimation, generation.
+
+Never sees private counts.
+"""
 
 from understudy.domain import Zeros
 from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
+from understudy.model.generator import train
+from understudy.model.graphical import GraphicalModel
+from understudy.model.mixture import Mixture
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query, combine, estimate_total
 from understudy.model.problem import shrinkage as shrinkage_of
+from understudy.model.relaxation import relax, relaxed_size
 from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
@@ -23,9 +30,11 @@ __all__ = [
     "Engine",
     "EngineFor",
     "Fit",
+    "GraphicalModel",
     "JunctionTree",
     "MatrixQuery",
     "MirrorDescent",
+    "Mixture",
     "Model",
     "Observation",
     "Query",
@@ -40,10 +49,13 @@ __all__ = [
     "load_model",
     "make_engine",
     "on_cpu",
+    "relax",
+    "relaxed_size",
     "rounding_distance",
     "save_model",
     "shrinkage_of",
     "shrunk",
+    "train",
     "tree_size",
     "tree_sizes_with",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.model.contraction import Family, families
-from understudy.model.model import Model
+from understudy.model.graphical import GraphicalModel
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Distance:
     """On average over draws, not more than this."""
 
 
-def rounding_distance(model: Model, clique: Iterable[str], rows: int) -> Distance:
+def rounding_distance(model: GraphicalModel, clique: Iterable[str], rows: int) -> Distance:
     """Bound the L1 distance of ``clique``'s counts in ``rows`` rounded records from rows × the model's probabilities.
 
     ``clique`` must lie inside a clique of the model. Take a family with k values of its attribute. In a group of n rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model.engine import NUMPY, Engine
+from understudy.model.graphical import GraphicalModel
 from understudy.model.model import Model
 from understudy.model.network import Flat
 from understudy.model.observation import Observation, Tables
@@ -26,12 +27,14 @@ from understudy.model.threads import one_thread
 
 MAX_ITERATIONS = 2_000
 
+Model_co = TypeVar("Model_co", bound=Model, covariant=True)
+
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Generic[Model_co]):
     """A fitted model, and how the fit ended."""
 
-    model: Model
+    model: Model_co
     iterations: int
     loss: float
     """The sum of squared residuals over 2, in units of the noise."""
@@ -53,7 +56,7 @@ def fit(
     max_iterations: int = MAX_ITERATIONS,
     target_loss: float = 0.0,
     engine: Engine = NUMPY,
-) -> Fit:
+) -> Fit[GraphicalModel]:
     """Fit a model to ``observations``: minimise the sum of ``(answer - value)² / (2 sigma²)``.
 
     ``start`` warms the fit: its potentials are kept wherever its cliques are observed again. ``prior`` are log-potentials
@@ -85,7 +88,7 @@ def fit(
 
 def _warm(problem: Problem, start: Model | None, prior: Tables) -> Flat:
     """Return parameters that add up to the potentials of ``start``, as far as its cliques lie inside observed ones."""
-    known: Mapping[Clique, NDArray[np.float64]] = start.parameters if start else {}
+    known: Mapping[Clique, NDArray[np.float64]] = start.parameters if isinstance(start, GraphicalModel) else {}
     layout, domain = problem.layout, problem.layout.network.domain
     flat = np.zeros(layout.values.size)
     homes = [(clique, piece) for clique, piece in zip(problem.residuals.cliques, layout.split(flat), strict=False)]
@@ -98,11 +101,11 @@ def _warm(problem: Problem, start: Model | None, prior: Tables) -> Flat:
     return flat
 
 
-def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros], prior: Tables) -> Model:
+def _model(problem: Problem, parameters: Flat, zeros: Sequence[Zeros], prior: Tables) -> GraphicalModel:
     """Gather the parameters by clique; general queries act on their clique's cells through their adjoint."""
     domain, layout = problem.layout.network.domain, problem.layout
     tables: dict[Clique, NDArray[np.float64]] = dict(prior)
     for o, piece in zip(layout.observations, layout.split(parameters), strict=True):
         table = piece.reshape(domain.shape(o.clique)) if o.query is None else o.query.adjoint(piece)
         tables[o.clique] = tables[o.clique] + table if o.clique in tables else np.array(table)
-    return Model(domain, tables, problem.total, tuple(zeros), engine=problem.engine)
+    return GraphicalModel(domain, tables, problem.total, tuple(zeros), engine=problem.engine)

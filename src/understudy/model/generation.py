@@ -62,14 +62,14 @@ def _generate_one(conditional: _Conditional, out: Column, rng: np.random.Generat
         if not np.all(cumulative[:, -1] > 0):
             raise InternalError("A combination was generated that the model holds impossible.")
         rows = slice(starts[some.start], starts[some.stop])
-        draw = _rounded if method == "round" else _sampled
+        draw = rounded if method == "round" else sampled
         values[rows] = draw(cumulative, sizes[some], rng)
     if method == "round":
-        _shuffle_inside(values, starts, rng)
+        shuffle_inside(values, starts, rng)
     out[order, conditional.family.attribute] = values
 
 
-def _rounded(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
+def rounded(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
     """Return each group's values, ascending, every count rounded up or down.
 
     The expected counts are laid end to end; a cell gets the integers that fall into it after a random shift. Cells of
@@ -86,7 +86,7 @@ def _rounded(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Gener
     return np.repeat(codes.ravel(), counts.ravel())
 
 
-def _sampled(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
+def sampled(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Generator) -> Column:
     """Return an independent draw for each row of each group, by bisection of its group's cumulative weights."""
     group = np.repeat(np.arange(sizes.size), sizes)
     last = cumulative[:, -1]
@@ -103,7 +103,7 @@ def _sampled(cumulative: NDArray[np.float64], sizes: Index, rng: np.random.Gener
     return np.asarray(found - low, dtype=np.int32)
 
 
-def _shuffle_inside(values: Column, starts: Index, rng: np.random.Generator) -> None:
+def shuffle_inside(values: Column, starts: Index, rng: np.random.Generator) -> None:
     """Put each group's values in random order: a large group by itself, runs of small groups together.
 
     The runs fit in cache: shuffling all rows at once would cost several times more when there are millions of them.

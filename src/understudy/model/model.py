@@ -1,107 +1,63 @@
-"""A fitted graphical model: potentials on cliques, a mass, and answers to any marginal. Public numbers only.
+"""What a model is for the rest of the house: a distribution with a mass that answers marginals and makes records.
 
-A model is a small frozen value; what it costs to answer with (a calibrated junction tree) is made when first asked for.
+Graphical models and mixtures of products are the two kinds. Public numbers only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import SchemaError
-from understudy.model.engine import NUMPY, Calibrated, Engine, Precision
-from understudy.model.evidence import evidence
-from understudy.model.generation import Method, generate
-from understudy.model.kept import Kept
-from understudy.model.network import Flat, Network
-from understudy.model.refinement import refine
-from understudy.model.threads import one_thread
+from understudy.model.engine import Precision
+from understudy.model.generation import Method
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """A distribution over ``domain`` with mass ``total``: p(x) ∝ exp(Σ parameters[clique][x]), 0 on ``zeros``."""
+class Model(ABC):
+    """A distribution over ``domain`` with mass ``total``, 0 on ``zeros``."""
 
     domain: Domain
-    parameters: Mapping[Clique, NDArray[np.float64]]
     total: float
-    zeros: tuple[Zeros, ...] = ()
-    engine: Engine = field(default=NUMPY, kw_only=True, repr=False)
-    """What infers and answers."""
-    _known: dict[str, tuple[Network, Calibrated]] = field(default_factory=dict, repr=False)
-    _kept: Kept = field(default_factory=Kept, init=False, repr=False)
-
-    def calibrated_as(self, network: Network, calibrated: Calibrated) -> Model:
-        """Keep the calibration that a fit ended with, to save doing it again."""
-        self._known["calibrated"] = (network, calibrated)
-        return self
+    zeros: tuple[Zeros, ...]
 
     @property
+    @abstractmethod
     def cliques(self) -> tuple[Clique, ...]:
-        """The maximal cliques of the model."""
-        return self._calibrated[0].cliques
+        """The maximal sets of columns that depend on each other directly; none where no graph says so."""
 
     @property
-    def network(self) -> Network:
-        """The tables of the model and the plan that contracts them."""
-        return self._calibrated[0]
-
-    @property
+    @abstractmethod
     def size(self) -> int:
-        """JT-SIZE of the paper: bytes of the junction tree's cliques."""
-        return self._calibrated[0].tree.size
+        """Bytes that it takes to answer with."""
 
-    @property
-    def log_z(self) -> float:
-        """The log-partition function of the potentials."""
-        return self._calibrated[1].log_z
+    @abstractmethod
+    def told(self) -> Iterator[bytes]:
+        """Yield what the model is made of: it differs where models differ."""
 
-    def marginal(self, attributes: Iterable[str]) -> NDArray[np.float64]:
-        """Return the marginal on ``attributes``, with an axis each in the order given, summing to ``total``."""
-        names = tuple(attributes)
-        clique = self.domain.clique(names)
-        if len(clique) != len(names):
-            raise SchemaError("A marginal names an attribute twice; name each once.")
-        return self.marginals([clique])[0].transpose([clique.index(a) for a in names])
-
+    @abstractmethod
     def marginals(self, cliques: Sequence[Clique], *, precision: Precision = "double") -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques`` (each in domain order), sharing the work among them.
 
         Single precision is right to about a millionth of the total, in half the time and memory: enough to rank by.
         """
-        if precision == "double":
-            return self._kept.answer(cliques, self._answer)
-        return self._answer(cliques, precision)
-
-    def _answer(self, cliques: Sequence[Clique], precision: Precision = "double") -> list[NDArray[np.float64]]:
-        with one_thread():
-            return self._calibrated[1].marginals(cliques, self.total, precision)
 
     def keep_answers(self, cells: int) -> None:
-        """Keep the next marginals in double precision, so many cells at most: several steps will ask for the same."""
-        self._kept.room = cells
+        """Keep the next marginals in double precision, so many cells at most; nothing where answers take no time."""
+        return None
 
     def forget_answers(self) -> None:
         """Let go of them again."""
-        self._kept.forget()
+        return None
 
+    @abstractmethod
     def given(self, fixed: Mapping[str, int]) -> Model:
         """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""
-        log_z = self.log_z
-        zeros = (*self.zeros, *evidence(self.domain, fixed))
-        held = Model(self.domain, self.parameters, self.total, zeros, engine=self.engine)
-        try:
-            share = float(np.exp(held.log_z - log_z))
-        except SchemaError:
-            values = ", ".join(f"{attribute} = {code}" for attribute, code in fixed.items())
-            raise SchemaError(f"No record can have {values}: the impossible combinations forbid it.") from None
-        return replace(held, total=self.total * share)
 
+    @abstractmethod
     def generate(
         self,
         rows: int,
@@ -112,31 +68,21 @@ class Model:
     ) -> NDArray[np.int32]:
         """Return ``rows`` records as codes, rows × attributes in domain order; all of them with the ``given`` codes.
 
-        ``"round"`` keeps the counts near the model's (see ``rounding_distance``); ``"sample"`` draws rows independently.
-        ``near``, weights by clique, changes them afterwards to come nearer to the model on these marginals (see
-        ``understudy.model.refinement``): better there, but no longer an unbiased draw.
+        ``"round"`` keeps the counts near the model's; ``"sample"`` draws rows independently. ``near``, weights by clique,
+        changes them afterwards to come nearer to the model on these marginals (see ``understudy.model.refinement``):
+        better there, but no longer an unbiased draw.
         """
-        model = self.given(given) if given else self
-        with one_thread():
-            codes = generate(*model._calibrated, rows, rng, method=method)
-            if near:
-                refine(model, codes, near, rng, model.engine.refiner)
-            return codes
 
-    def __repr__(self) -> str:
-        return f"Model({len(self.domain)} attributes, {len(self.parameters)} cliques, total {self.total:.0f})"
+    def marginal(self, attributes: Iterable[str]) -> NDArray[np.float64]:
+        """Return the marginal on ``attributes``, with an axis each in the order given, summing to ``total``."""
+        names = tuple(attributes)
+        clique = self.domain.clique(names)
+        if len(clique) != len(names):
+            raise SchemaError("A marginal names an attribute twice; name each once.")
+        return self.marginals([clique])[0].transpose([clique.index(a) for a in names])
 
-    @cached_property
-    def _calibrated(self) -> tuple[Network, Calibrated]:
-        if "calibrated" not in self._known:
-            network = Network(self.domain, list(self.parameters), self.zeros)
-            with one_thread():
-                self._known["calibrated"] = (network, self.engine.calibrate(network, self._potentials(network)))
-        return self._known["calibrated"]
 
-    def _potentials(self, network: Network) -> Flat:
-        """Return the log-potentials of ``network``'s tables (minus infinity in forbidden cells)."""
-        flat = network.floor.copy()
-        for clique, table in self.parameters.items():
-            network.add(flat, clique, table)
-        return flat
+def impossible(fixed: Mapping[str, int]) -> SchemaError:
+    """Return the refusal of values that no record can have."""
+    values = ", ".join(f"{attribute} = {code}" for attribute, code in fixed.items())
+    return SchemaError(f"No record can have {values}: the impossible combinations forbid it.")

@@ -3,11 +3,16 @@
 Loading runs no code and trusts nothing: sizes are compared with what is declared before anything is allocated, contents
 with their checksums, and whatever does not fit is a ``FormatError``.
 
-Version 1. ``model.json`` has the domain, the mass, the cliques of the potentials in order, the cliques of the structural
-zeros with the number of combinations each, and for each array its length and SHA-256; ``checksum`` is the SHA-256 of the
-other entries as compact JSON with sorted keys. ``parameters-*.npy`` holds the potentials of all cliques one after another
-(float64, each in C order), ``zeros-*.npy`` the forbidden combinations one after another (int64); the stars are the first
-16 digits of the array's SHA-256. A model that is not private has a ``notice``, and its arrays are ``*.NOT-PRIVATE.npy``.
+Version 1 is a graphical model. ``model.json`` has the domain, the mass, the cliques of the potentials in order, the cliques
+of the structural zeros with the number of combinations each, and for each array its length and SHA-256; ``checksum`` is the
+SHA-256 of the other entries as compact JSON with sorted keys. ``parameters-*.npy`` holds the potentials of all cliques one
+after another (float64, each in C order), ``zeros-*.npy`` the forbidden combinations one after another (int64); the stars are
+the first 16 digits of the array's SHA-256. A model that is not private has a ``notice``, and its arrays are
+``*.NOT-PRIVATE.npy``.
+
+Version 2 is a mixture of products: ``components`` says how many it has, ``cliques`` is empty, and ``parameters-*.npy``
+holds the weights, then the probabilities of each attribute (components × codes).
+
 Writing replaces ``model.json`` last, so a folder always holds a whole model.
 """
 
@@ -30,11 +35,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, SchemaError, UserError
+from understudy.model.graphical import GraphicalModel
+from understudy.model.mixture import Mixture
 from understudy.model.model import Model
 
-FORMAT, VERSION = "understudy-model", 1
+FORMAT, GRAPHICAL, MIXTURE = "understudy-model", 1, 2
 LARGEST_JSON = 1 << 26
 """Bytes of ``model.json`` that are read at most."""
+MOST_COMPONENTS = 1 << 20
+"""Components of a mixture, at most."""
+ROUNDING = 1e-6
+"""Probabilities add up to 1 within this."""
 LARGEST_SIZE = 2**31 - 1
 """Codes are 32-bit integers."""
 HEADER = 1 << 12
@@ -71,6 +82,8 @@ class _Description(_Entry):
     zeros: list[_ZerosEntry]
     parameters: _Array
     forbidden: _Array
+    components: int = Field(default=0, ge=0, le=MOST_COMPONENTS)
+    """Of a mixture."""
     notice: str = ""
     """What must be said of the model wherever it goes: that it is not private. Then the names of its arrays say so too."""
 
@@ -80,7 +93,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, notice: str = ""
 
     ``notice`` says that the model is not private, where it is not.
     """
-    parameters = _flat(model.parameters.values(), np.dtype("<f8"))
+    parameters = _flat(_parts(model), np.dtype("<f8"))
     if not (np.all(np.isfinite(parameters)) and isfinite(model.total)):
         raise InternalError("A model with a potential or a mass that is not finite cannot be saved.")
     contents = {"parameters": _npy(parameters)}
@@ -102,6 +115,8 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         raise _damaged(str(problem)) from None
     if any(size > LARGEST_SIZE for size in domain.sizes):
         raise _damaged("an attribute has more codes than a model can have")
+    if found.version == MIXTURE:
+        return _mixture(Path(folder), domain, found)
     cliques = [_clique(domain, names) for names in found.cliques]
     if len(set(cliques)) != len(cliques):
         raise _damaged("a clique appears twice")
@@ -110,7 +125,29 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     if not np.all(np.isfinite(numbers)):
         raise _damaged("a potential is not finite")
     tables = [part.reshape(domain.shape(c)) for c, part in zip(cliques, _cut(numbers, lengths), strict=True)]
-    return Model(domain, dict(zip(cliques, tables, strict=True)), found.total, _zeros(Path(folder), domain, found))
+    return GraphicalModel(domain, dict(zip(cliques, tables, strict=True)), found.total, _zeros(Path(folder), domain, found))
+
+
+def _parts(model: Model) -> list[NDArray[np.float64]]:
+    """Return the numbers that a model is made of, in the order in which they are saved."""
+    if isinstance(model, Mixture):
+        return [model.weights, *model.tables]
+    assert isinstance(model, GraphicalModel)
+    return list(model.parameters.values())
+
+
+def _mixture(folder: Path, domain: Domain, found: _Description) -> Mixture:
+    """Read a mixture; weights or probabilities that are none are damage."""
+    if not found.components or found.cliques:
+        raise _damaged("it does not describe a mixture")
+    lengths = [found.components, *(found.components * size for size in domain.sizes)]
+    numbers = _array(folder, "parameters", found, sum(lengths), np.dtype("<f8"))
+    weights, *flat = _cut(numbers, lengths)
+    tables = tuple(part.reshape(found.components, -1) for part in flat)
+    sums = np.concatenate([weights.sum(keepdims=True), *(table.sum(axis=1) for table in tables)])
+    if not np.all(numbers >= 0) or not np.all(np.abs(sums - 1) <= ROUNDING):
+        raise _damaged("its probabilities do not add up to 1")
+    return Mixture(domain, tables, weights, found.total, _zeros(folder, domain, found))
 
 
 def _flat(tables: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -125,20 +162,21 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def _describe(model: Model, contents: Mapping[str, bytes], notice: str) -> dict[str, Any]:
-    cells = {"parameters": sum(np.size(table) for table in model.parameters.values())}
+    cells = {"parameters": sum(map(np.size, _parts(model)))}
     cells["zeros"] = sum(np.size(zero.cells) for zero in model.zeros)
     arrays = {
         name: _Array(length=cells[name], sha256=hashlib.sha256(content).hexdigest()) for name, content in contents.items()
     }
     return _Description(
         format=FORMAT,
-        version=VERSION,
+        version=MIXTURE if isinstance(model, Mixture) else GRAPHICAL,
         domain=_Domain(attributes=list(model.domain.attributes), sizes=list(model.domain.sizes)),
         total=float(model.total),
-        cliques=[list(clique) for clique in model.parameters],
+        cliques=[list(clique) for clique in model.parameters] if isinstance(model, GraphicalModel) else [],
         zeros=[_ZerosEntry(clique=list(zero.clique), combinations=_combinations(zero)) for zero in model.zeros],
         parameters=arrays["parameters"],
         forbidden=arrays["zeros"],
+        components=model.weights.size if isinstance(model, Mixture) else 0,
         notice=notice,
     ).model_dump(exclude_defaults=True)
 
@@ -187,9 +225,9 @@ def _description(folder: Path) -> _Description:
     if document.get("format") != FORMAT:
         raise FormatError(f'{folder / "model.json"} is not a saved model: its "format" is not "{FORMAT}".')
     version = document.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise FormatError(f"The model was saved in format {version}; this release reads up to {VERSION}: upgrade it.")
-    if version != VERSION or isinstance(version, bool):
+    if isinstance(version, int) and version > MIXTURE:
+        raise FormatError(f"The model was saved in format {version}; this release reads up to {MIXTURE}: upgrade it.")
+    if version not in (GRAPHICAL, MIXTURE) or isinstance(version, bool):
         raise _damaged("its version is not a known one")
     checksum = document.pop("checksum", None)
     try:

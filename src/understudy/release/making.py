@@ -33,7 +33,7 @@ from understudy.manifest.manifest import (
     WorkloadEntry,
 )
 from understudy.mechanism import Outcome, Round
-from understudy.model import Model
+from understudy.model import Mixture, Model
 from understudy.privacy import Budget, Measurement
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.inside import inside_weights
@@ -166,7 +166,8 @@ def _asked(workload: Workload, clique: Clique) -> AskedEntry | None:
 
 def _model(model: Model, outcome: Outcome) -> ModelEntry:
     cliques = [list(clique) for clique in model.cliques]
-    return ModelEntry(size=model.size, cliques=cliques, measured=len(outcome.measurements))
+    components = model.weights.size if isinstance(model, Mixture) else 0
+    return ModelEntry(size=model.size, cliques=cliques, measured=len(outcome.measurements), components=components)
 
 
 def _round(r: Round) -> RoundEntry:

@@ -38,6 +38,7 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
 def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     privacy, model = manifest.privacy, manifest.model
     promise = parameters(privacy)
+    what = model.kind if model.components else f"{len(model.cliques)} cliques"
     rounds = len(manifest.rounds)
     how = f"{manifest.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(manifest.charges)} charges"
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
@@ -49,6 +50,6 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
         ("unit", unit_words(privacy)),
         ("made by", how),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
-        ("model", f"{len(model.cliques)} cliques, {show_size(model.size)}, {model.measured} noisy marginals"),
+        ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy marginals"),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),
     ]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
-from understudy.model import Model
+from understudy.model import GraphicalModel, Model
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.refits import Refit, refits
@@ -91,11 +91,20 @@ class Bootstrap:
     @property
     def quick(self) -> bool:
         """Whether draws are a matter of seconds; of a large model they may take minutes."""
-        return self.model.size <= QUICK
+        return self.possible and self.model.size <= QUICK
+
+    @property
+    def possible(self) -> bool:
+        """Whether there can be draws: a graphical model is fitted again as it was, a mixture is not."""
+        return isinstance(self.evidence.model, GraphicalModel)
 
     @cached_property
     def refits(self) -> list[Refit]:
         """The models that other noise would have led to."""
+        if not isinstance(self.model, GraphicalModel):
+            raise UserError(
+                "Bootstrap intervals are for graphical models alone, and this release has a mixture; leave them out."
+            )
         number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
         rng = np.random.default_rng([SEED, 0])
         return refits(self.model, self.evidence.measurements, self.anchors, number, rng)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.mechanism.anchors import anchored
-from understudy.mechanism.running import LAST_STEPS, LEAST_DEVIATION
-from understudy.model import CLOSER, Dual, Model, Observation, fit
+from understudy.mechanism.estimators import LAST_STEPS
+from understudy.mechanism.running import LEAST_DEVIATION
+from understudy.model import CLOSER, Dual, GraphicalModel, Observation, fit
 from understudy.privacy import Measurement
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,8 @@ ROUGH = Dual(smoothing=0.05)
 class Refit:
     """A model that stood for the table, and the model that was fitted to noisy answers about it."""
 
-    base: Model
-    model: Model
+    base: GraphicalModel
+    model: GraphicalModel
 
     def around(self, centre: Floats, clique: Clique) -> Floats:
         """Return ``centre``, the release's marginal on ``clique``, off by what the refit is off; at least 0."""
@@ -38,7 +39,7 @@ class Refit:
 
 
 def refits(
-    model: Model, measurements: Sequence[Measurement], anchors: Iterable[str], number: int, rng: np.random.Generator
+    model: GraphicalModel, measurements: Sequence[Measurement], anchors: Iterable[str], number: int, rng: np.random.Generator
 ) -> list[Refit]:
     """Return so many refits; ``anchors`` are columns that the last fit of the run was held to.
 
@@ -61,7 +62,9 @@ def with_noise(values: Floats, measurement: Measurement, rng: np.random.Generato
     return np.asarray(values + rng.geometric(success, shape) - rng.geometric(success, shape))
 
 
-def _again(base: Model, measurements: Sequence[Measurement], anchors: tuple[str, ...], rng: np.random.Generator) -> Model:
+def _again(
+    base: GraphicalModel, measurements: Sequence[Measurement], anchors: tuple[str, ...], rng: np.random.Generator
+) -> GraphicalModel:
     """Measure ``base`` as the table was measured, and fit a model to the answers."""
     cliques = list(dict.fromkeys(m.clique for m in measurements))
     exact = dict(zip(cliques, base.marginals(cliques), strict=True))
@@ -74,7 +77,7 @@ def _observation(measurement: Measurement, values: Floats) -> Observation:
     return Observation(measurement.clique, values, max(measurement.sigma, LEAST_DEVIATION), measurement.query)
 
 
-def _fitted(start: Model, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> Model:
+def _fitted(start: GraphicalModel, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> GraphicalModel:
     """Fit as the last fit of a run does, but with ``solver``."""
     held = anchored(told, anchors, start.total)
     made = fit(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.mechanism import Round
 from understudy.mechanism.candidates import RANKING
-from understudy.model import Model
+from understudy.model import GraphicalModel, Model
 from understudy.privacy.scoring import rounded
 from understudy.uncertainty.distance import distance_bound
 from understudy.uncertainty.evidence import Evidence
@@ -77,7 +77,7 @@ def round_distances(r: Round, targets: Sequence[tuple[Clique, Floats]], beta: fl
 
 def _again(model: Model) -> Model:
     """Return the same model, so that what it calibrates is let go after use: the models of many rounds are asked in turn."""
-    return replace(model, _known={}) if type(model) is Model else model
+    return replace(model, _known={}) if isinstance(model, GraphicalModel) else model
 
 
 def selection_margin(r: Round, beta: float) -> float:

@@ -105,4 +105,22 @@ MUTANTS = [
         ("mechanism/aim2.py", "lambda: chosen.estimate)", "lambda: run.door._read([chosen.clique])[0])"),
         OUTSIDE,
     ),
+    one(
+        "worst-by-the-table",
+        10,
+        "RAP takes the marginals with the largest exact counts instead of choosing privately",
+        (
+            "mechanism/rap.py",
+            "run.select(scored, epsilon=epsilon, round_index=0).clique",
+            "max(later, key=lambda r: run.door._read([r])[0].max())",
+        ),
+        f"{READS}[rap]",
+    ),
+    one(
+        "compared-with-the-table",
+        10,
+        "GEM scores marginals by what the table says of them, outside of a question",
+        ("mechanism/gem.py", "estimates(model, choices, RANKING)", "run.door._read(choices)"),
+        f"{READS}[gem]",
+    ),
 ]

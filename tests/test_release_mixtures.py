@@ -1,0 +1,63 @@
+"""A release whose model is a mixture of products: saved, loaded, asked, drawn from and reported like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import understudy
+from release_tables import quick, table
+from understudy.errors import UserError
+from understudy.model import Mixture
+from understudy.release import Release
+from understudy.schema import parse_schema
+
+pytestmark = pytest.mark.fitted
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return quick(table(), mechanism="rap", workload="all-2way", epsilon=3)
+
+
+def test_it_is_saved_and_loaded(release: Release, tmp_path: Path) -> None:
+    again = understudy.load(release.save(tmp_path / "r"))
+    assert isinstance(again.model, Mixture)
+    assert again.manifest == release.manifest
+    assert again.manifest.model.components == again.model.weights.size
+    np.testing.assert_array_equal(again.marginal("sex", "age").counts, release.marginal("sex", "age").counts)
+    one, two = (r.sample(9, {"sex": "M"}, rng=np.random.default_rng(3)) for r in (again, release))
+    assert one.equals(two)
+    assert one.column("sex").to_pylist() == ["M"] * 9
+    card = (tmp_path / "r" / "privacy-card.md").read_text()
+    assert "rap: 20 private choices by the exponential mechanism, 21 noisy marginals" in card
+    assert "then a mixture of 1,000 products fitted to these" in card
+    assert "Strongest ties" in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_it_says_what_its_model_is(release: Release) -> None:
+    assert "mixture of 1,000 products" in repr(release)
+
+
+def test_every_marginal_of_the_workload_has_a_bound(release: Release) -> None:
+    """By a measurement that holds it, or by the check of the finished model."""
+    assert set(release.workload.cliques) <= set(release.bounds)
+    assert any(bound.checked for bound in release.bounds.values())
+
+
+def test_samples_of_any_length_tell_models_apart(release: Release, tmp_path: Path) -> None:
+    release.sample_to(tmp_path / "s", 50, seed=1, workers=1)
+    other = quick(table(), mechanism="rap", workload="all-2way", epsilon=3, seed=9)
+    with pytest.raises(UserError, match="a sample of another release"):
+        other.sample_to(tmp_path / "s", 50, seed=1, workers=1)
+
+
+def test_impossible_combinations_are_refused_before_anything_is_read() -> None:
+    column = 'kind = "categorical"\nvalues = ["x", "y"]\nother = "x"\n'
+    never = '[[zeros]]\nnever = \'a = "x" and b = "y"\'\n'
+    declared = parse_schema(f"[columns.a]\n{column}[columns.b]\n{column}{never}")
+    with pytest.raises(UserError, match="cannot keep combinations impossible") as refused:
+        understudy.synthesize({"a": ["x"] * 9, "b": ["x"] * 9}, declared, epsilon=1, mechanism="rap", workload="all-2way")
+    assert refused.value.spent.rho == 0  # type: ignore[attr-defined]
