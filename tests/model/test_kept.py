@@ -9,24 +9,24 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.domain import Domain
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.model.kept import Kept
 
 DOMAIN = Domain.of({"a": 2, "b": 3, "c": 4})
 PAIRS = [("a", "b"), ("b", "c"), ("a", "c")]
 
 
-def model() -> Model:
+def model() -> GraphicalModel:
     rng = np.random.default_rng(0)
-    return Model(DOMAIN, {c: rng.normal(size=DOMAIN.shape(c)) for c in PAIRS}, 100.0)
+    return GraphicalModel(DOMAIN, {c: rng.normal(size=DOMAIN.shape(c)) for c in PAIRS}, 100.0)
 
 
 def test_kept_answers_are_the_same_and_are_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     one, asked = model(), []
-    wanted, real = one.marginals(PAIRS), Model._answer
+    wanted, real = one.marginals(PAIRS), GraphicalModel._answer
     one.keep_answers(18)  # (a, b) and (b, c), and no room for (a, c)
     monkeypatch.setattr(
-        Model, "_answer", lambda self, cliques, *how: (asked.append(list(cliques)), real(self, cliques, *how))[1]
+        GraphicalModel, "_answer", lambda self, cliques, *how: (asked.append(list(cliques)), real(self, cliques, *how))[1]
     )
     for _ in range(2):
         for found, right in zip(one.marginals([*PAIRS, PAIRS[0]]), [*wanted, wanted[0]], strict=True):

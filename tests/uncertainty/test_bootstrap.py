@@ -16,7 +16,7 @@ import pytest
 from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.mechanism import mechanism
-from understudy.model import Model
+from understudy.model import GraphicalModel
 from understudy.privacy import Budget, Door, Measurement, ResearchNoise
 from understudy.privacy.noise import NoiseKind
 from understudy.source import MemorySource
@@ -96,8 +96,8 @@ def alone(counts: Any, scale: float) -> Measurement:
     return Measurement(("a",), np.asarray(counts, np.int64) + wave, "gaussian", scale, Fraction(1), private=False)
 
 
-def flat(codes: int, rows: float) -> Model:
-    return Model(Domain.of({"a": codes}), {("a",): np.zeros(codes)}, rows)
+def flat(codes: int, rows: float) -> GraphicalModel:
+    return GraphicalModel(Domain.of({"a": codes}), {("a",): np.zeros(codes)}, rows)
 
 
 def test_what_shrinkage_hides_of_a_column_is_a_tilt() -> None:

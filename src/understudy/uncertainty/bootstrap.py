@@ -103,7 +103,7 @@ class Bootstrap:
         """The models that other noise would have led to."""
         if not isinstance(self.model, GraphicalModel):
             raise UserError(
-                "Bootstrap intervals are for graphical models alone, and this release has a mixture; leave them out."
+                "This release has a mixture, and bootstrap intervals are for graphical models alone: leave them out."
             )
         number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
         rng = np.random.default_rng([SEED, 0])
