@@ -233,8 +233,11 @@ def options_of(
 
 def _require_growing(mechanism: str, options: Mapping[str, Any]) -> None:
     """Refuse a model as large as time allows where the mechanism does not let it grow round by round."""
-    if options.get("capacity") == AUTO and "capacity" not in kind_of(mechanism).takes:
-        growing = ", ".join(name for name, kind in MECHANISMS.items() if "capacity" in kind.takes)
+    named = [
+        name for name, kind in MECHANISMS.items() if "capacity" in kind.takes and make_mechanism(name).estimation.graphical
+    ]
+    if options.get("capacity") == AUTO and (mechanism not in named or options.get("estimator", "pgm") != "pgm"):
+        growing = ", ".join(named)
         raise UserError(
             f'--max-size auto is for mechanisms whose model grows round by round ({growing}), not for "{mechanism}": '
             "give a size, such as 80MB. Nothing was spent."
