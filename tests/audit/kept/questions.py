@@ -47,7 +47,7 @@ MUTANTS = [
             "max(w * c.moved(unit) for w, c in zip(self.weights.tolist(), self.candidates, strict=True))",
             "int(self.weights.max()) * self.candidates[int(self.weights.argmax())].moved(unit)",
         ),
-        f"{SCORES}test_a_choice_states_the_farthest_that_any_score_moves",
+        f"{SCORES}test_prefixes_move_a_score_by_as_many_as_a_record_is_in",
         CONTRACT,
     ),
     one(
