@@ -87,6 +87,19 @@ def test_the_stated_sensitivity_is_that_of_the_columns(one: LinearMap, unit: Uni
         assert l1 == one.l1(unit) or (isinstance(one, Centred | Product) and unit.kind == "replace")
 
 
+@pytest.mark.promise(8)
+@pytest.mark.promise(11)
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("weight", "answers"), [(2**12, 220), (2**15, 4), (-(2**15), 3)])
+def test_heavy_products_cost_what_they_move(weight: int, answers: int, unit: Unit) -> None:
+    """Their squares are beyond int64, where a sum that wraps round would state next to nothing."""
+    heavy = np.zeros((answers, 2), np.int64)
+    heavy[:, 0] = weight
+    moved = unit.rows**2 * (answers * weight**2) ** 2
+    assert moved <= Product([heavy, heavy]).l2_squared(unit) <= 4 * moved
+
+
 def test_a_marginal_is_the_simplest_query() -> None:
     identity = MAPS[0]
     for unit in UNITS:
@@ -97,7 +110,8 @@ def test_a_marginal_is_the_simplest_query() -> None:
 @pytest.mark.promise(5)
 @given(arrays(np.int64, (3, 2), elements=st.integers(0, 9) | st.integers(0, int(INT64.max)) | st.integers(2**60, 2**63 - 1)))
 def test_exact_answers_are_exact_and_stop_at_the_ends(counts: np.ndarray) -> None:
-    for one in (MAPS[1], PrefixSums((3, 2)), Centred((3, 2))):
+    heavy = Product([np.array([[2**15, -1, 3], [0, 7, 2**15]]), np.array([[2**14, -(2**14)]])])
+    for one in (MAPS[1], PrefixSums((3, 2)), Centred((3, 2)), heavy):
         truth = [sum(int(w) * int(c) for w, c in zip(row, counts.flat, strict=True)) for row in matrix_of(one)]
         assert one.exact(counts).tolist() == [min(max(t, int(INT64.min)), int(INT64.max)) for t in truth]
 

@@ -338,7 +338,7 @@ class Product(LinearMap):
         most = self._most(lambda m: (m**2).sum(axis=0))
         if unit.kind == "add-remove":
             return unit.rows**2 * most
-        if prod(self.shape) <= PAIRS:
+        if prod(self.shape) <= PAIRS and 4 * most <= INT64.max:  # beyond that, the sums over columns would wrap round
             return unit.rows**2 * self._farthest
         signed = any(not isinstance(m, int) and bool((m < 0).any()) for m in self.axes)
         return unit.rows**2 * most * (4 if signed else 2)

@@ -26,6 +26,13 @@ MUTANTS = [
         f"{MAPS}test_the_stated_sensitivity_is_that_of_the_columns",
     ),
     one(
+        "products-beyond-int64",
+        (8, 11, 17),
+        "how far two columns of a product are apart computed where int64 wraps round, so that heavy sums cost nothing",
+        ("privacy/maps.py", "if prod(self.shape) <= PAIRS and 4 * most <= INT64.max:", "if prod(self.shape) <= PAIRS:"),
+        f"{MAPS}test_heavy_products_cost_what_they_move",
+    ),
+    one(
         "a-score-by-sums-as-if-by-cells",
         (3, 11),
         "a score of prefixes taken to move by one record's weight, not by all the prefixes that it is in",
