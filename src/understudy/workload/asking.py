@@ -151,7 +151,7 @@ def query_of(domain: Domain, clique: Clique, maps: Mapping[str, Sequence[Axis | 
         return Product(axes)
     except WorkloadError:
         raise WorkloadError(
-            f"The weights of {', '.join(clique)} are too large together: give weights or totals of fewer attributes of a query."
+            f"The weights of {', '.join(clique)} are too large together: give weights or totals of fewer attributes."
         ) from None
 
 
