@@ -72,6 +72,12 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[UserError], str]] = {
     "no rows": (public().slice(0, 0), {}, SourceError, "public table has no rows"),
     "no table": (7, {}, SourceError, "public table cannot be used.*int"),
     "another mechanism": (public(), {"mechanism": "mst"}, UserError, '"mst" cannot start from public data; use aim or aim2'),
+    "another estimator": (
+        public(),
+        {"estimator": "relaxed"},
+        UserError,
+        'estimator "relaxed" cannot start from public data',
+    ),
 }
 
 

@@ -289,3 +289,8 @@ def test_sums_that_are_too_large_together_are_refused_where_they_are_listed() ->
         Workload.of(domain, apart)
     with pytest.raises(WorkloadError, match="25,502,500 answers"):
         Workload.of(domain, [{"attributes": ["a", "b"], "ranges": ["a", "b"]}])
+
+
+def test_weights_that_add_up_to_infinity_are_refused_where_they_are_listed() -> None:
+    with pytest.raises(WorkloadError, match="add up to infinity"):
+        Workload.of(PEOPLE, [(["age", "sex"], 1e308), (["sex"], 1e308)])
