@@ -18,6 +18,8 @@ from understudy.mechanism.candidates import units
 from understudy.mechanism.forecast import table_seconds
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
+from understudy.privacy.questions import choice
+from understudy.privacy.scoring import scores
 from understudy.privacy.stopwatch import Stopwatch
 from understudy.source import MemorySource
 from understudy.workload import Workload
@@ -27,7 +29,7 @@ TWO_WAY = Workload.all_kway(SMALL, 2)
 ROWS = 300
 RATES = Rates(clique=1e-4, byte=1e-10, marginal=5e-5, look=3e-8, value=5e-8)
 FIT, STEPS, JUDGING = 1.0, 10, 0.25
-"""Each fit takes a second, and says that it took ten steps; a choice takes a quarter."""
+"""Each fit takes a second, and says that it took ten steps; judging all candidates takes a quarter."""
 
 
 class Time:
@@ -65,22 +67,29 @@ class Slow:
 
 
 class Noise(ResearchNoise):
-    """Takes a while to choose, as judging all candidates does."""
+    """Takes some seconds to draw a choice."""
 
-    def __init__(self, time: Time) -> None:
+    def __init__(self, time: Time, seconds: float) -> None:
         super().__init__(1)
-        self._time = time
+        self._time, self._seconds = time, seconds
 
     def select(self, scores: Any, scale: float) -> int:
-        self._time.now += JUDGING
+        self._time.now += self._seconds
         return super().select(scores, scale)
 
 
-def run(limit: float | None, *, counting: float = 0.0, **options: Any) -> tuple[Outcome, list[Event]]:
+def run(limit: float | None, *, counting: float = 0.0, drawing: float = 0.0, **options: Any) -> tuple[Outcome, list[Event]]:
     time, events = Time(), []
-    door = Door(Slow(time, counting), Budget.of(rho=8), noise=Noise(time))
+    door = Door(Slow(time, counting), Budget.of(rho=8), noise=Noise(time, drawing))
     how = mechanism("aim", time_limit=limit, **options)
-    return how.run(door, TWO_WAY, estimator=time.fit, clock=time, on_event=events.append), events
+
+    def judged(*arguments: Any) -> Any:
+        time.now += JUDGING
+        return scores(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "scores", judged)
+        return how.run(door, TWO_WAY, estimator=time.fit, clock=time, on_event=events.append), events
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +126,19 @@ def test_how_long_counting_takes_does_not_decide_how_large_the_model_grows(
     limit = 2 * (free + room())
     (one, _), (two, _) = (run(limit, counting=counting, capacity="auto") for counting in (0.0, 3.0))
     assert len({r.limit for r in one.rounds}) > 3
+    assert [(r.clique, r.limit) for r in one.rounds] == [(r.clique, r.limit) for r in two.rounds]
+
+
+@pytest.mark.promise(10)
+def test_how_long_a_choice_takes_to_draw_decides_nothing(free: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That depends on the exact scores: where one is far above the rest, it takes many times as long."""
+    limit = 0.6 * free + room()
+    (one, first), (two, second) = run(limit), run(limit, drawing=3.0)
+    assert one.ended == "time"
+    assert first == second
+    monkeypatch.setattr(capacity, "SMALL", 100)
+    monkeypatch.setattr(pace, "measured", lambda clock: replace(RATES, byte=1e-3))
+    (one, _), (two, _) = (run(2 * (free + room()), drawing=drawing, capacity="auto") for drawing in (0.0, 3.0))
     assert [(r.clique, r.limit) for r in one.rounds] == [(r.clique, r.limit) for r in two.rounds]
 
 

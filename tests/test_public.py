@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import understudy
 from release_tables import SCHEMA, schema, table
+from understudy import Csv, Sql
 from understudy.cli import main
 from understudy.errors import LedgerError, SourceError, UserError
 from understudy.ledger import Ledger
@@ -71,6 +72,12 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[UserError], str]] = {
     "no rows": (public().slice(0, 0), {}, SourceError, "public table has no rows"),
     "no table": (7, {}, SourceError, "public table cannot be used.*int"),
     "another mechanism": (public(), {"mechanism": "mst"}, UserError, '"mst" cannot start from public data; use aim or aim2'),
+    "another estimator": (
+        public(),
+        {"estimator": "relaxed"},
+        UserError,
+        'estimator "relaxed" cannot start from public data',
+    ),
 }
 
 
@@ -85,9 +92,15 @@ def test_what_is_of_no_use_is_refused_before_anything_is_reserved(case: str, tmp
 
 @pytest.mark.promise(15)
 def test_the_private_table_is_no_public_one(tmp_path: Path) -> None:
+    """By whatever name: another path to its file, a link, a dialect, a glob that matches it, the same query."""
     data, path = table(ROWS), tmp_path / "visits.csv"
     pyarrow.csv.write_csv(data, path)
-    for private, given in ((data, data), (path, str(path)), (str(path), path)):
+    (tmp_path / "other").mkdir()
+    around, link = tmp_path / "other" / ".." / "visits.csv", tmp_path / "link.csv"
+    link.symlink_to(path)
+    names = [(path, str(path)), (str(path), path), (path, around), (path, link), (Csv(path), path), (path, Csv(link))]
+    names += [(str(tmp_path / "v*.csv"), path), (path, f"{tmp_path}/*.csv"), (Sql("SELECT 1"), Sql("SELECT 1"))]
+    for private, given in ((data, data), *names):
         with pytest.raises(UserError, match="The public table is the private one"):
             understudy.synthesize(private, schema(), public=given, **SETTINGS)
 

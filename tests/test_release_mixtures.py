@@ -10,6 +10,7 @@ import pytest
 import understudy
 from release_tables import quick, table
 from understudy.errors import UserError
+from understudy.manifest.card import privacy_card
 from understudy.model import Mixture
 from understudy.release import Release
 from understudy.schema import parse_schema
@@ -35,6 +36,14 @@ def test_it_is_saved_and_loaded(release: Release, tmp_path: Path) -> None:
     assert "rap: 20 private choices by the exponential mechanism, 21 noisy marginals" in card
     assert "then a mixture of 1,000 products fitted to these" in card
     assert "Strongest ties" in (tmp_path / "r" / "report.html").read_text()
+
+
+@pytest.mark.promise(17)
+def test_several_choices_in_one_charge_are_counted_as_several(release: Release) -> None:
+    first, *others = [charge for charge in release.manifest.charges if charge.purpose.startswith("select ")]
+    several = first.model_copy(update={"purpose": "select 5 of 30 marginals, epsilon = 0.1 each"})
+    card = privacy_card(release.manifest.model_copy(update={"charges": [several, *others[:2]]}), release.schema)
+    assert "rap: 7 private choices by the exponential mechanism" in card
 
 
 def test_it_says_what_its_model_is(release: Release) -> None:

@@ -254,6 +254,7 @@ def test_an_error_of_sums_is_for_each_that_a_record_is_in() -> None:
 WRONG_SUMS = [
     ({"attributes": ["age"], "prefixes": "sex"}, "not among the attributes"),
     ({"attributes": ["age"], "prefixes": 3}, "names one attribute"),
+    ({"attributes": ["age"], "weights": {"age": [10**400, 1, 1, 1]}}, "list of 4 numbers"),
     ({"attributes": ["age"], "prefix": "age"}, "Did you mean"),
     ({"attributes": ["age"], "prefixes": "age", "ranges": ["age"]}, "two ways"),
     ({"attributes": ["age"], "weights": {"age": [1, 2]}}, "list of 4 numbers"),
@@ -278,3 +279,18 @@ def test_one_marginal_in_two_ways_is_refused() -> None:
 def test_too_many_ranges_are_refused() -> None:
     with pytest.raises(WorkloadError, match="too many ranges"):
         Workload.of(Domain.of({"a": 200}), [{"attributes": ["a"], "ranges": "a"}])
+
+
+def test_sums_that_are_too_large_together_are_refused_where_they_are_listed() -> None:
+    domain = Domain.of({"a": 100, "b": 100, "c": 100})
+    heavy = [1.0] * 100
+    apart = [{"attributes": ["a", "b"], "weights": {"a": heavy}}, {"attributes": ["a", "b", "c"], "weights": {"b": heavy}}]
+    with pytest.raises(WorkloadError, match="weights of a, b are too large together"):
+        Workload.of(domain, apart)
+    with pytest.raises(WorkloadError, match="25,502,500 answers"):
+        Workload.of(domain, [{"attributes": ["a", "b"], "ranges": ["a", "b"]}])
+
+
+def test_weights_that_add_up_to_infinity_are_refused_where_they_are_listed() -> None:
+    with pytest.raises(WorkloadError, match="add up to infinity"):
+        Workload.of(PEOPLE, [(["age", "sex"], 1e308), (["sex"], 1e308)])

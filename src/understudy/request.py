@@ -128,6 +128,10 @@ class Request:
         if how.name not in informed:
             others = " or ".join(informed)
             raise UserError(f'"{how.name}" cannot start from public data; use {others}, or leave it out.')
+        if not how.estimation.graphical:
+            raise UserError(
+                f'The estimator "{how.estimation.name}" cannot start from public data: leave one of the two out.'
+            )
         return replace(self, mechanism=how, forecasts=errors, public=public_of(table, self.schema))
 
     def on(self, device: str) -> Request:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from understudy.request import (
     schema_of,
 )
 from understudy.schema import Schema, require_learnt_privately, require_reviewed
-from understudy.source import unopened
+from understudy.source import Csv, Sql, unopened
 
 
 def synthesize(
@@ -129,11 +130,21 @@ def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:
 
 
 def _other(public: Any, data: Any) -> Any:
-    """Return the public table, unless it is the private one."""
-    same = public is data or (isinstance(public, str | Path) and isinstance(data, str | Path) and Path(public) == Path(data))
+    """Return the public table, unless it is the private one, or has a file of it."""
+    same = (
+        public is data
+        or (isinstance(public, Sql) and isinstance(data, Sql) and public == data)
+        or _files(public) & _files(data)
+    )
     if public is not None and same:
         raise UserError("The public table is the private one: its rows would be in the release without any protection.")
     return public
+
+
+def _files(table: Any) -> set[Path]:
+    """Return the files that a path or a glob names, by whatever name; of other tables none."""
+    path = table.path if isinstance(table, Csv) else table
+    return {Path(name).resolve() for name in (path, *glob(str(path)))} if isinstance(path, str | Path) else set()
 
 
 def _run(

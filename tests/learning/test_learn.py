@@ -221,6 +221,13 @@ def test_a_seeded_schema_is_not_for_a_private_run() -> None:
     synthesize(rows, learnt, epsilon=1, workload="all-1way", mechanism="independent", seed=1, rows=5)
 
 
+def test_a_huge_budget_is_no_error() -> None:
+    """Its noise moves no count, and has no deviation."""
+    found = learn_schema(pd.DataFrame({"age": list(range(90)) * 9, "sex": list("MFX") * 270}), epsilon=1e6)
+    assert found.domain.attributes == ("age", "sex")
+    assert found.domain["sex"] == 4
+
+
 def test_what_cannot_be_learnt_from_is_refused() -> None:
     with pytest.raises(UserError, match="Name both"):
         learn_schema(table(5), epsilon=1, person="name")

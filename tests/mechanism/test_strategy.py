@@ -52,6 +52,16 @@ def test_the_expected_error_is_what_the_noise_makes(query: Product, unit: Unit) 
     assert how.error * how.scale(unit, "gaussian") * (2 / np.pi) ** 0.5 * cells == pytest.approx(made, rel=0.05)
 
 
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (8, 8, 8), (12, 12, 12, 12), (50, 50, 50), (300, 20, 20)])
+def test_prefixes_of_many_attributes_have_a_strategy(sizes: tuple[int, ...]) -> None:
+    """The best of each attribute would have weights that are too large together."""
+    query = Product([prefixes(size) for size in sizes])
+    how = strategy_for(query)
+    assert np.isfinite(how.error)
+    cells = np.prod([np.sqrt(np.arange(1, size + 1)).sum() for size in sizes])
+    assert how.error * how.scale(Unit.ADD_REMOVE, "gaussian") <= cells * (1 + 1e-9)
+
+
 def test_one_weighted_sum_is_measured_by_itself() -> None:
     query = Product([4, np.array([[1, 5, 9, 40]])])
     how = strategy_for(query).measured

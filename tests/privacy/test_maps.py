@@ -97,7 +97,8 @@ def test_a_marginal_is_the_simplest_query() -> None:
 @pytest.mark.promise(5)
 @given(arrays(np.int64, (3, 2), elements=st.integers(0, 9) | st.integers(0, int(INT64.max)) | st.integers(2**60, 2**63 - 1)))
 def test_exact_answers_are_exact_and_stop_at_the_ends(counts: np.ndarray) -> None:
-    for one in (MAPS[1], PrefixSums((3, 2)), Centred((3, 2))):
+    heavy = Product([np.array([[2**15, -1, 3], [0, 7, 2**15]]), np.array([[2**14, -(2**14)]])])
+    for one in (MAPS[1], PrefixSums((3, 2)), Centred((3, 2)), heavy):
         truth = [sum(int(w) * int(c) for w, c in zip(row, counts.flat, strict=True)) for row in matrix_of(one)]
         assert one.exact(counts).tolist() == [min(max(t, int(INT64.min)), int(INT64.max)) for t in truth]
 

@@ -104,7 +104,8 @@ def divide(door: Door, column: str, first: First, families: tuple[int, ...], rho
 def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
     """Return the parts of a leaf. What their sum is off from the leaf's own rows is shared out, by the noise of both."""
     many, start = len(rows), leaf.node.span[0]
-    off = (leaf.rows - sum(rows)) * sigma**2 / (many * sigma**2 + leaf.sigma**2)
+    both = many * sigma**2 + leaf.sigma**2
+    off = (leaf.rows - sum(rows)) * sigma**2 / both if both else 0.0  # noise too small to move a count has no deviation
     children = zip(leaf.node.children(), rows, strict=True)
     return [Leaf(node, one + off, sigma, True, node.span[0] == start) for node, one in children]
 

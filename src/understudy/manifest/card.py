@@ -97,7 +97,7 @@ def _derived(schema: Schema) -> str:
 
 def _making(manifest: Manifest) -> dict[str, str]:
     privacy, table = manifest.privacy, manifest.table
-    choices = sum(charge.purpose.startswith("select ") for charge in manifest.charges)
+    choices = sum(_drawn(charge.purpose) for charge in manifest.charges)
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
         "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {choices} private choice{'s' * (choices != 1)} by the "
@@ -118,6 +118,13 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "arithmetic",
         "Run": manifest.run,
     }
+
+
+def _drawn(purpose: str) -> int:
+    """Return how many choices a charge paid for, by its purpose: ``select one of 12 marginals``, ``select 4 of 90``."""
+    what, _, rest = purpose.partition(" ")
+    number = rest.partition(" ")[0]
+    return (int(number) if number.isdecimal() else 1) if what == "select" else 0
 
 
 def _chosen(manifest: Manifest) -> str:

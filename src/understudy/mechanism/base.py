@@ -71,7 +71,7 @@ class Mechanism(ABC):
         A ``public`` table of the same schema helps a mechanism that ``takes_public``; others are not given one.
         ``estimator`` takes the place of ``fit`` where models are graphical.
         """
-        if public is not None and not self.takes_public:
+        if public is not None and not (self.takes_public and self.estimation.graphical):
             raise InternalError(f"{self.name} has no use for public data.")
         kept = self.config.enforced(zeros)
         self.estimation.require(door.domain, kept, self.max_size)

@@ -1,7 +1,9 @@
 """How large the model may grow: to a size that was set, or as far as time allows, by how the run itself goes.
 
-Public, and no leak: the clock stands still while the table is read, so what it shows is how long fits and answers of models
-took, which work on noisy answers alone. What is decided by it is put on record: a run that is resumed decides the same.
+Public: the clock stands still while the table is read and while a choice is drawn, whose times depend on the rows. What it
+shows is how long fits and answers of models took, which work on noisy answers alone; and arithmetic with exact counts, and
+noise on them, whose work is the same whatever the counts are. What is decided by it is put on record: a run that is resumed
+decides the same.
 """
 
 from __future__ import annotations

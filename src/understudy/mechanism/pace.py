@@ -1,8 +1,8 @@
 """Whether time allows another round: a time limit is for the whole run, up to the saved release.
 
-Public: the clock stands still while the table is read, so that how long counting takes decides nothing. What comes after the
-rounds is forecast from how long the same kinds of work took so far, as is on record of them, so that a run that is resumed
-forecasts the same; the constants were measured, and say on what.
+Public: the clock stands still while the table is read or a choice is drawn, so that how long these take decides nothing.
+What comes after the rounds is forecast from how long the same kinds of work took so far, as is on record of them, so that a
+run that is resumed forecasts the same; the constants were measured, and say on what.
 """
 
 from __future__ import annotations

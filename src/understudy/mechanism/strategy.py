@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.mechanism.config import NoiseName
 from understudy.privacy import Product, Unit
+from understudy.privacy.maps import REACH
 
 FINE = 2**10
 """The largest weight of a strategy that is made of real numbers."""
@@ -50,18 +51,33 @@ class Strategy:
 
 @lru_cache(maxsize=4096)
 def strategy_for(query: Product) -> Strategy:
-    """Return the best strategy of the list."""
-    chosen = [(None, float(m)) if isinstance(m, int) else _best(m.shape, m.tobytes()) for m in query.axes]
+    """Return the best strategy of the list; where its weights are too large together, the best whose weights are not."""
+    chosen = _chosen(query, REACH)
+    if prod(_heaviest(how) for how, _ in chosen) >= REACH:
+        chosen = _chosen(query, int((REACH - 1) ** (1 / len(query.axes))))
     axes = [size if how is None else how for size, (how, _) in zip(query.shape, chosen, strict=True)]
     plain = all(isinstance(one, int) for one in axes)
     return Strategy(None if plain else Product(axes), prod(error for _, error in chosen))
 
 
+def _chosen(query: Product, most: int) -> list[tuple[Whole | None, float]]:
+    return [(None, float(m)) if isinstance(m, int) else _best(m.shape, m.tobytes(), most) for m in query.axes]
+
+
+def _heaviest(how: Whole | None) -> int:
+    """Return the largest sum of the weights of an answer."""
+    return 1 if how is None else int(np.abs(how).sum(axis=1).max())
+
+
 @lru_cache(maxsize=256)
-def _best(shape: tuple[int, int], stored: bytes) -> tuple[Whole | None, float]:
-    """Return the strategy for one attribute with this map, and what the answers err by for a noise of 1."""
+def _best(shape: tuple[int, int], stored: bytes, most: int) -> tuple[Whole | None, float]:
+    """Return the strategy for one attribute with this map, and what the answers err by for a noise of 1.
+
+    The weights of an answer of it come to at most ``most``.
+    """
     query = np.frombuffer(stored, dtype=np.int64).reshape(shape)
-    some: list[Whole | None] = [None, *(strategies(query) if shape[1] <= LARGEST else ())]
+    listed = strategies(query) if shape[1] <= LARGEST else ()
+    some: list[Whole | None] = [None, *(how for how in listed if _heaviest(how) <= most)]
     found = [(how, _row_norms(query, how)) for how in some]
     return min(found, key=lambda one: one[1] * (1.0 if one[0] is None else column_norm(one[0])))
 

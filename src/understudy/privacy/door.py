@@ -7,7 +7,7 @@ Holds private counts and hands out none: what leaves is the answer to a question
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar, overload
 
@@ -127,7 +127,10 @@ class Door:
         return self._journal
 
     def timed(self, clock: Callable[[], float]) -> Stopwatch:
-        """Return a clock that stands still while this door reads: the time that takes may decide nothing."""
+        """Return a clock that stands still while this door reads, and while it draws a choice.
+
+        How long these take depends on the rows, on the exact scores, and so may decide nothing.
+        """
         self._clocks.append(Stopwatch(clock))
         return self._clocks[-1]
 
@@ -209,9 +212,10 @@ class Door:
         """Return the numbers with their noise, or the places of those that were selected, one after another."""
         if mask.kind == "selection":
             places, left = [], np.arange(exact.size)
-            for _ in range(mask.draws):
-                places.append(left[self._noise.select(exact[left], mask.scale)])
-                left = left[left != places[-1]]
+            with _standing(self._clocks):
+                for _ in range(mask.draws):
+                    places.append(left[self._noise.select(exact[left], mask.scale)])
+                    left = left[left != places[-1]]
             return np.array(places, dtype=np.int64)
         return (self._noise.gaussian if mask.kind == "gaussian" else self._noise.laplace)(exact, mask.scale)
 
@@ -278,9 +282,7 @@ def _reader(
     def read(cliques: Sequence[Clique]) -> list[Counts]:
         missing = [c for c in dict.fromkeys([*cliques, *first]) if c not in known]
         if missing:
-            with ExitStack() as still:
-                for clock in clocks:
-                    still.enter_context(clock.still())
+            with _standing(clocks):
                 known.update(zip(missing, _counted(source, fine, missing), strict=True))
         if marks:
             journal.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
@@ -295,6 +297,15 @@ def _reader(
         return [asked[c] for c in cliques]
 
     return read
+
+
+@contextmanager
+def _standing(clocks: Sequence[Stopwatch]) -> Iterator[None]:
+    """Have all clocks stand still."""
+    with ExitStack() as still:
+        for clock in clocks:
+            still.enter_context(clock.still())
+        yield
 
 
 def _texts_of(source: Source) -> Callable[[str], tuple[list[str], Counts]]:

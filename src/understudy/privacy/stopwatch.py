@@ -1,4 +1,4 @@
-"""A clock that stands still while a door reads the table: how long that takes depends on the rows. Public."""
+"""A clock that stands still while a door reads the table or draws a choice: that time depends on the rows. Public."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import isfinite
+from math import isfinite, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ WHOLE = 2**12
 """The largest weight of a value as a whole number; the others are in proportion, and rounded."""
 MOST_RANGES = 128
 """An attribute with more values than this has too many ranges."""
+MOST_ANSWERS = 2**24
+"""A query has at most so many sums."""
 KEYS = ("attributes", "weight", "prefixes", "ranges", "totals", "weights")
 
 Values = Callable[[str], Sequence[float]]
@@ -138,7 +140,19 @@ def query_of(domain: Domain, clique: Clique, maps: Mapping[str, Sequence[Axis | 
     """Return the query of a marginal: of each attribute all that is asked of it (None: its values); None for the cells."""
     if not any(any(maps.get(a, ())) for a in clique):
         return None
-    return Product([_together(domain[a], maps.get(a, ())) for a in clique])
+    axes = [_together(domain[a], maps.get(a, ())) for a in clique]
+    answers = prod(one if isinstance(one, int) else len(one) for one in axes)
+    if answers > MOST_ANSWERS:
+        raise WorkloadError(
+            f"The query of {', '.join(clique)} has {answers:,} answers, more than {MOST_ANSWERS:,}: ask for prefixes "
+            "instead of ranges, for fewer attributes, or declare coarser bins."
+        )
+    try:
+        return Product(axes)
+    except WorkloadError:
+        raise WorkloadError(
+            f"The weights of {', '.join(clique)} are too large together: give weights or totals of fewer attributes."
+        ) from None
 
 
 def norm(query: Product | None) -> int:
@@ -168,4 +182,7 @@ def _names(given: object, key: str) -> Sequence[str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and isfinite(float(value))
+    try:
+        return isinstance(value, int | float | np.number) and not isinstance(value, bool) and isfinite(float(value))
+    except (OverflowError, TypeError):  # a whole number beyond all floats; a complex one
+        return False

@@ -80,7 +80,9 @@ class Workload:
         if not weights:
             raise WorkloadError("Every weight in the workload is zero: give at least one query a weight above 0.")
         costs = tuple(_sum(each) for each in weights.values())
-        return cls(domain, tuple(weights), costs, len(found), {clique: how for clique, how in asked.items() if how})
+        made = cls(domain, tuple(weights), costs, len(found), {clique: how for clique, how in asked.items() if how})
+        _ = made.queried, _sum([c for r, c in zip(weights, costs, strict=True) for _ in r])  # refused here, if at all
+        return made
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:

@@ -190,6 +190,13 @@ MUTANTS: list[Mutant] = [
         f"{PACE}test_how_long_counting_takes_decides_nothing",
     ),
     one(
+        "the-clock-runs-while-a-choice-is-drawn",
+        10,
+        "How long a choice takes to draw, which depends on the exact scores, decides when a run ends",
+        ("privacy/door.py", "with _standing(self._clocks):", "with _standing([]):"),
+        f"{PACE}test_how_long_a_choice_takes_to_draw_decides_nothing",
+    ),
+    one(
         "the-model-by-what-is-free",
         14,
         "A model as large as fits into what is free, which depends on the table",
