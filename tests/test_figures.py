@@ -141,6 +141,16 @@ def test_shares_and_counts_are_possible_ones(release: Release) -> None:
     assert all(low >= 0 and float(low).is_integer() for low in counts.lower.to_pylist())
 
 
+def test_means_and_totals_are_possible_ones() -> None:
+    """With much noise an interval would leave what the schema declares; ages are 0 to 99."""
+    release = quick(table(300), epsilon=0.05)
+    means, totals = release.answer("mean(age) by level", confidence=0.999), release.answer("total(age)", confidence=0.999)
+    low, high = release.schema["age"].bins.lowest.min(), release.schema["age"].bins.highest.max()
+    assert min(means.lower.to_pylist()) == low
+    assert max(means.upper.to_pylist()) == high
+    assert totals.lower.to_pylist() == [0]
+
+
 def test_figures_of_the_private_table_lie_where_they_are_expected() -> None:
     """Figures by group at epsilon 1: 5 % may fail; of these, which are correlated, up to 15 % do not surprise."""
     private = table(2_000)
