@@ -60,7 +60,11 @@ def test_errors_of_a_column(change: tuple[str, str], line: int, words: str) -> N
         ('kind = "categorical"\nvalues = ["x", "x"]\nnullable = true', 3, "listed twice"),
         ('kind = "categorical"\nvalues = []\nnullable = true', 3, "empty"),
         ('kind = "time"\nother = "12:00:00"', 3, '"12:00:00" is a text; a time (08:30:00) is written without quotes'),
-        ('kind = "time"\nedges = ["08:00", 09:00:00]\nnullable = true', 3, '"08:00" is a text; a time (08:30:00) is written without'),
+        (
+            'kind = "time"\nedges = ["08:00", 09:00:00]\nnullable = true',
+            3,
+            '"08:00" is a text; a time (08:30:00) is written without',
+        ),
         ('kind = "categorical"\nvalues = ["x"]\nother = 3', 4, "as the values are"),
         ('kind = "categorical"\nvalues = ["x"]\ntype = "int8"\nnullable = true', 4, "does not go with"),
         ('kind = "categorical"\nnullable = true', 1, "values is missing"),

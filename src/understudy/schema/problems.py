@@ -123,12 +123,15 @@ def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str
         given, known = str(error["input"]), str(error["ctx"]["expected"]).replace("'", '"')
         options = [word.strip('" ') for word in known.replace(" or ", ",").split(",")]
         return f'{key} = "{given}" is not possible.{did_you_mean(given, options)} Use {known}.'
-    given = _at(raw, path)
+    return f"{key} does not fit: {_misfit(error, _at(raw, path))}."
+
+
+def _misfit(error: ErrorDetails, given: Any) -> str:
     if isinstance(error["input"], str) and error["type"] in _UNQUOTED:
-        return f'{key} does not fit: "{error["input"]}" is a text; a {_UNQUOTED[error["type"]]} is written without quotes.'
+        return f'"{error["input"]}" is a text; a {_UNQUOTED[error["type"]]} is written without quotes'
     number = isinstance(given, int | float) and not isinstance(given, bool)
     what = f"{given:,}" if number else type(given).__name__
-    return f"{key} does not fit: {_lower(error['msg'])} ({what} was given)."
+    return f"{_lower(error['msg'])} ({what} was given)"
 
 
 def _unknown_key(key: str, path: Path, kind: str | None) -> str:
