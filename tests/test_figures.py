@@ -187,3 +187,7 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     assert found["figures"][0]["value"] == release.answer("mean(age) by sex").values[0].as_py()
     wrong = CliRunner().invoke(main, ["query", folder, "mode(age)"])
     assert wrong.exit_code == 2
+    bare = CliRunner().invoke(main, ["query", folder, "count by sex"])
+    assert bare.exit_code == 2
+    assert '"count by sex" is not a query' in bare.output
+    assert '"count() by sex"' in bare.output

@@ -16,6 +16,7 @@ from understudy.errors import UserError
 from understudy.manifest import NOT_PRIVATE
 from understudy.manifest.promise import confidence, counted_words
 from understudy.release import Answer, Figures, Release, load
+from understudy.release.asked import FUNCTIONS
 from understudy.uncertainty import BootstrapIntervals, Intervals
 
 _Ends = tuple[int | None, int | None]
@@ -56,7 +57,7 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
     """
     release = load(folder)
     level = release.manifest.confidence if bootstrap or (bootstrap is None and release.bootstrap.quick) else None
-    if len(columns) == 1 and columns[0] not in release.domain and "(" in columns[0]:
+    if len(columns) == 1 and columns[0] not in release.domain and _is_figure(columns[0]):
         _show_figures(release.answer(columns[0], least=least, confidence=level), release, json_)
         return
     cells = _Cells.of(release, columns, level)
@@ -67,6 +68,11 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
     _say("\n".join([cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]), release)
+
+
+def _is_figure(text: str) -> bool:
+    """Whether a figure is asked for; without its brackets the error says how it is written."""
+    return "(" in text or text.split()[:1] in [[name] for name in FUNCTIONS]
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
@@ -107,6 +113,8 @@ def _listed(found: Figures) -> dict[str, Any]:
 
 def _say(promise: str, release: Release) -> None:
     click.echo(promise)
+    if not release.bootstrap.possible:
+        click.echo("There are no bootstrap intervals: this model is a mixture, and they are for graphical models alone.")
     if counted := counted_words(release.manifest.privacy):
         click.echo(counted)
 
