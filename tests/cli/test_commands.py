@@ -332,7 +332,7 @@ def fit(*arguments, **options):
     Path(sys.argv[1]).touch()
     time.sleep(600)
 
-running.fit = fit
+running.Run._fit = fit
 main(sys.argv[2:])
 """
 """The command, which leaves a mark and waits when it first fits a model: measurements are on record then, and more would be

@@ -62,7 +62,7 @@ MOMENTS = {
     "before the reservation": 'whole, "require_room"',
     "while it is reserved": 'Ledger, "begin"',
     "while reading": 'StreamedSource, "count"',
-    "while fitting": 'running, "fit"',
+    "while fitting": 'running.Run, "_fit"',
     "while an answer is put on record": 'RunJournal, "commit"',
     "while saving": 'storage, "write_into"',
     "while settling": 'RunJournal, "finish"',

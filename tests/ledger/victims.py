@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from hashlib import sha256
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 from understudy import Output, Release, synthesize
 from understudy.errors import BudgetExceeded
 from understudy.ledger import Ledger
-from understudy.mechanism import running
+from understudy.mechanism import base, estimators, running
+from understudy.model import fit
 from understudy.privacy import Budget, SecureNoise
 
 from .small import SCHEMA
@@ -53,7 +55,7 @@ def _mark_draws(marks: Any) -> None:
 
 
 def _mark_answers(marks: Any) -> None:
-    measure, select, check = running.Run.measure, running.Run.select, running.Run.distances
+    measure, select, check = running.Run.measure, running.Run.select_some, running.Run.distances
 
     def measured(self: Any, *arguments: Any, **options: Any) -> Any:
         found = measure(self, *arguments, **options)
@@ -61,9 +63,9 @@ def _mark_answers(marks: Any) -> None:
         return found
 
     def selected(self: Any, *arguments: Any, **options: Any) -> Any:
-        found = select(self, *arguments, **options)
+        (found,) = select(self, *arguments, **options)
         marks.write(json.dumps(["saw", sha256(found.index.to_bytes(8, "little")).hexdigest()]) + "\n")
-        return found
+        return (found,)
 
     def checked(self: Any, *arguments: Any, **options: Any) -> Any:
         found = check(self, *arguments, **options)
@@ -72,17 +74,15 @@ def _mark_answers(marks: Any) -> None:
 
     running.Run.measure = measured  # type: ignore[method-assign]
     running.Run.distances = checked  # type: ignore[method-assign]
-    running.Run.select = selected  # type: ignore[method-assign]
+    running.Run.select_some = selected  # type: ignore[method-assign]
 
 
 def _slow_fits() -> None:
-    fit = running.fit
-
     def slow(*arguments: Any, **options: Any) -> Any:
         time.sleep(PAUSE)
         return fit(*arguments, **{**options, "max_iterations": 10})
 
-    running.fit = slow  # type: ignore[attr-defined]
+    estimators.ESTIMATORS["pgm"] = base.PGM = replace(estimators.PGM, in_rounds=slow)  # type: ignore[attr-defined]
 
 
 def race(path: str, turns: int, barrier: Barrier, result: str) -> None:

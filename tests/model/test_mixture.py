@@ -134,7 +134,8 @@ def test_the_slope_is_that_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(DOMAIN, observations())
     logits = np.random.default_rng(1).normal(size=(5, sum(DOMAIN.sizes)))
     _, slope = problem.evaluate(logits.astype(np.float32))
-    slope = slope * (problem.total / 3.0) ** 2 / 5  # in units of the loss: the slope is by shares, for each component
+    clearest = min(o.sigma for o in problem.observations)
+    slope = slope * (problem.total / clearest) ** 2 / 5  # in units of the loss: the slope is by shares, for each component
     step = 1e-2
     for component, code in [(0, 0), (1, 5), (2, 8), (3, 9), (4, 13)]:
         up, down = logits.copy(), logits.copy()

@@ -159,3 +159,12 @@ def test_a_map_on_record_is_the_same_map(one: LinearMap) -> None:
 def test_an_unknown_query_on_record_is_refused() -> None:
     with pytest.raises((FormatError, UserError), match="no linear query"):
         stored_map("wavelet", (4,), None)
+
+
+@pytest.mark.promise(11)
+def test_products_of_large_weights_do_not_wrap_round() -> None:
+    """Columns whose squared norms are beyond int64 as a product are charged for all the same."""
+    large = np.array([[2**15, 0]] * 4, dtype=np.int64)
+    farthest = 2 * (4 * 2**30) ** 2  # two records that share no cell with weight: here one of them is 0, so half of that
+    stated = Product([large, large]).l2_squared(Unit.REPLACE)
+    assert farthest // 2 <= stated <= farthest

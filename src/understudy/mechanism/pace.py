@@ -54,8 +54,10 @@ class Pace:
         """Ask once a round, before it begins."""
         if self._limit is None:
             return False
-        self._rows = max(self._run.note(f"rows at look {len(self._looks)}", self._run.estimated_rows), 0.0)
-        self._looks.append(self._run.look())
+        run, look = self._run, len(self._looks)
+        self._rows = max(run.note(f"rows at look {look}", run.estimated_rows), 0.0)
+        run.unit_seconds = run.note(f"pace at look {look}", lambda: run.unit_seconds)
+        self._looks.append(run.look())
         return self.elapsed + 2 * 1.5 * self.round_seconds + self.growing + self.steady > self._limit
 
     @property

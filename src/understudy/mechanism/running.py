@@ -271,8 +271,7 @@ class Run(Notes):
         chosen = self.door.ask(Choices(candidates, epsilon, number)).chosen
         self.selections += chosen
         seconds, self._ahead = self.clock() - began + before, 0.0
-        work = units(len(candidates), self._cells(c.clique for c in candidates))
-        self.unit_seconds = self.note(f"pace of choice {len(self.selections)}", lambda: seconds / work)
+        self.unit_seconds = seconds / units(len(candidates), self._cells(c.clique for c in candidates))
         for k, found in enumerate(chosen):
             self.tell(Selected(round_index + k, found.clique, found.epsilon, float(found.rho)))
         return chosen

@@ -25,6 +25,8 @@ N = TypeVar("N", np.int64, np.float64)
 TOP_WEIGHT = 2**20
 REACH = 2**31
 """The weights of one answer add up to less than this, so that the two halves of ``exact`` cannot overflow."""
+EXACT = 2**62
+"""Sums below this are exact in int64."""
 PAIRS = 512
 """With more cells than this, the distance of two columns is bounded by the largest norms instead of computed."""
 _HALF = 31
@@ -338,7 +340,7 @@ class Product(LinearMap):
         most = self._most(lambda m: (m**2).sum(axis=0))
         if unit.kind == "add-remove":
             return unit.rows**2 * most
-        if prod(self.shape) <= PAIRS:
+        if prod(self.shape) <= PAIRS and 4 * most < EXACT:  # beyond, the products of columns may wrap round
             return unit.rows**2 * self._farthest
         signed = any(not isinstance(m, int) and bool((m < 0).any()) for m in self.axes)
         return unit.rows**2 * most * (4 if signed else 2)

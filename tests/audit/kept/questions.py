@@ -95,6 +95,13 @@ MUTANTS = [
         CONTRACT,
     ),
     one(
+        "products-that-wrap-round",
+        (5, 11),
+        "how far a replaced record moves a product of maps wraps round at the end of int64",
+        ("privacy/maps.py", "if prod(self.shape) <= PAIRS and 4 * most < EXACT:", "if prod(self.shape) <= PAIRS:"),
+        f"{MAPS}test_products_of_large_weights_do_not_wrap_round",
+    ),
+    one(
         "several-choices-at-the-price-of-one",
         (8, 11),
         "several choices charged as one",
