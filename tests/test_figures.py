@@ -141,6 +141,21 @@ def test_shares_and_counts_are_possible_ones(release: Release) -> None:
     assert all(low >= 0 and float(low).is_integer() for low in counts.lower.to_pylist())
 
 
+def test_a_column_that_was_never_measured_has_no_intervals(tmp_path: Path) -> None:
+    """The model takes its values for equally frequent, and so would every draw: the interval would be far too narrow."""
+    release = quick(table(500), workload=[["sex", "level"]], mechanism="aim", epsilon=5)
+    assert release.answer("mean(age) by sex").lower is None
+    assert release.answer("count() by sex").lower is not None
+    with pytest.raises(UserError, match='"age" was never measured'):
+        release.bootstrap_intervals("age")
+    folder = str(release.save(tmp_path / "r"))
+    for query in ("age", "mean(age) by sex"):
+        said = CliRunner().invoke(main, ["query", folder, query])
+        assert said.exit_code == 0
+        assert 'Column "age" was never measured' in said.output
+        assert "95% bootstrap" not in said.output
+
+
 def test_means_and_totals_are_possible_ones() -> None:
     """With much noise an interval would leave what the schema declares; ages are 0 to 99."""
     release = quick(table(300), epsilon=0.05)

@@ -67,7 +67,13 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
     if not release.private:
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
-    _say("\n".join([cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]), release)
+    said = [cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]
+    _say("\n".join([*said, *map(never_measured, release.bootstrap.unmeasured(columns))]), release)
+
+
+def never_measured(column: str) -> str:
+    """Say what the counts of a column are worth that the workload leaves out."""
+    return f'Column "{column}" was never measured, since the workload leaves it out: its counts are no more than a guess.'
 
 
 def _is_figure(text: str) -> bool:
@@ -87,7 +93,7 @@ def _show_figures(found: Figures, release: Release, json_: bool) -> None:
     for line in found.lines():
         table.add_row(*map(escape, line))
     Console().print(table)
-    _say(found.promise(), release)
+    _say("\n".join([found.promise(), *map(never_measured, found.unmeasured)]), release)
 
 
 def _listed(found: Figures) -> dict[str, Any]:
@@ -130,7 +136,8 @@ class _Cells:
     @classmethod
     def of(cls, release: Release, columns: tuple[str, ...], level: float | None) -> _Cells:
         answer = release.marginal(*columns)
-        expected = None if level is None else release.bootstrap_intervals(*columns, confidence=level)
+        without = level is None or release.bootstrap.unmeasured(columns)
+        expected = None if without else release.bootstrap_intervals(*columns, confidence=release.manifest.confidence)
         return cls(answer, expected, intervals_of(release, columns))
 
     def rows(self) -> list[_Row]:
