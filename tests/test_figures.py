@@ -141,6 +141,31 @@ def test_shares_and_counts_are_possible_ones(release: Release) -> None:
     assert all(low >= 0 and float(low).is_integer() for low in counts.lower.to_pylist())
 
 
+def test_a_column_that_was_never_measured_has_no_intervals(tmp_path: Path) -> None:
+    """The model takes its values for equally frequent, and so would every draw: the interval would be far too narrow."""
+    release = quick(table(500), workload=[["sex", "level"]], mechanism="aim", epsilon=5)
+    assert release.answer("mean(age) by sex").lower is None
+    assert release.answer("count() by sex").lower is not None
+    with pytest.raises(UserError, match='"age" was never measured'):
+        release.bootstrap_intervals("age")
+    folder = str(release.save(tmp_path / "r"))
+    for query in ("age", "mean(age) by sex"):
+        said = CliRunner().invoke(main, ["query", folder, query])
+        assert said.exit_code == 0
+        assert 'Column "age" was never measured' in said.output
+        assert "95% bootstrap" not in said.output
+
+
+def test_means_and_totals_are_possible_ones() -> None:
+    """With much noise an interval would leave what the schema declares; ages are 0 to 99."""
+    release = quick(table(300), epsilon=0.05)
+    means, totals = release.answer("mean(age) by level", confidence=0.999), release.answer("total(age)", confidence=0.999)
+    low, high = release.schema["age"].bins.lowest.min(), release.schema["age"].bins.highest.max()
+    assert min(means.lower.to_pylist()) == low
+    assert max(means.upper.to_pylist()) == high
+    assert totals.lower.to_pylist() == [0]
+
+
 def test_figures_of_the_private_table_lie_where_they_are_expected() -> None:
     """Figures by group at epsilon 1: 5 % may fail; of these, which are correlated, up to 15 % do not surprise."""
     private = table(2_000)
@@ -177,3 +202,7 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     assert found["figures"][0]["value"] == release.answer("mean(age) by sex").values[0].as_py()
     wrong = CliRunner().invoke(main, ["query", folder, "mode(age)"])
     assert wrong.exit_code == 2
+    bare = CliRunner().invoke(main, ["query", folder, "count by sex"])
+    assert bare.exit_code == 2
+    assert '"count by sex" is not a query' in bare.output
+    assert '"count() by sex"' in bare.output

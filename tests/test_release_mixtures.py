@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import understudy
 from release_tables import quick, table
+from understudy.cli import main
 from understudy.errors import UserError
 from understudy.manifest.card import privacy_card
 from understudy.model import Mixture
@@ -48,6 +50,15 @@ def test_several_choices_in_one_charge_are_counted_as_several(release: Release) 
 
 def test_it_says_what_its_model_is(release: Release) -> None:
     assert "mixture of 1,000 products" in repr(release)
+    assert "rounds" not in repr(release)
+
+
+@pytest.mark.parametrize("query", ["sex", "mean(age) by sex"])
+def test_a_query_says_why_it_has_no_bootstrap_intervals(release: Release, tmp_path: Path, query: str) -> None:
+    folder = str(release.save(tmp_path / "r"))
+    said = CliRunner().invoke(main, ["query", folder, query])
+    assert said.exit_code == 0
+    assert "There are no bootstrap intervals: this model is a mixture" in said.output
 
 
 def test_every_marginal_of_the_workload_has_a_bound(release: Release) -> None:

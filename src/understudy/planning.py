@@ -94,6 +94,8 @@ class Plan:
     rehearsal: Rehearsal | None
     forecasts: dict[str, float] = field(default_factory=dict)
     """The error that each mechanism is expected to have, the least first: what ``mechanism="auto"`` goes by."""
+    sums: bool = False
+    """Whether the workload asks for sums of cells; ``forecasts`` are of cells all the same, ``rehearsal`` is of the sums."""
     rows_per_person: int | None = None
     """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
 
@@ -161,6 +163,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,
         forecasts=forecasts(Case(queries, left, asked.unit, config.max_size, rows)),
+        sums=bool(queries.asked),
         rows_per_person=None if schema.person is None else schema.person.rows,
     )
 

@@ -127,6 +127,9 @@ def test_sample(home: Path, tmp_path: Path) -> None:
     assert len(json.loads(run("sample", home / "release", "-n", 3, "--json").stdout)["rows"]) == 3
     exact = run("sample", home / "release", "-n", 9, "--given", "age=70", "--given", "sex=null", "--json")
     assert [(row["age"], row["sex"]) for row in json.loads(exact.stdout)["rows"]] == [(70, None)] * 9
+    one = run("sample", home / "release", "-n", 5, "--refined", "-o", tmp_path / "one.csv")
+    assert one.exit_code == 2
+    assert "--refined is for the Parquet files of a folder" in " ".join(one.stderr.split())
     wrong = run("sample", home / "release", "-n", 5, "--given", "sex=X")
     assert wrong.exit_code == 2
     assert "its values are F, M, null" in wrong.stderr
@@ -194,6 +197,10 @@ def test_plan(home: Path) -> None:
     assert result.exit_code == 0
     assert "From a rehearsal on 5,000 made-up rows" in result.stdout
     assert json.loads(run(*base, "--no-rehearsal", "--json").stdout)["rehearsal"] is None
+    assert "of cells" not in result.stdout
+    (home / "sums.toml").write_text('[[query]]\nattributes = ["age", "sex"]\nprefixes = "age"\n')
+    sums = run(*base[:-1], home / "sums.toml", "--no-rehearsal")
+    assert "of cells          the workload asks for sums" in sums.stdout
 
 
 def test_demo_goes_all_the_way(tmp_path: Path) -> None:

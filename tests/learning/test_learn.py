@@ -17,6 +17,7 @@ from pyarrow import csv
 
 from contracts.tape import Tape, differences, frozen_entropy
 from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
+from understudy.cli.ledger import describe
 from understudy.errors import BudgetExceeded, SchemaError, SourceError, UserError
 from understudy.manifest.promise import rounded_up
 from understudy.privacy import Budget, Door, Shared, Unit, epsilon_of, rho_of
@@ -99,6 +100,9 @@ def test_the_ledger_adds_up_what_texts_take_of_delta(tmp_path: Path) -> None:
         assert found.delta_beside == taken
         assert found.most(taken) == Fraction(rho_of(2, float_below(Fraction(1e-9) - taken)))
         assert found.left == (found.most(taken) or 0) - found.spent
+        shown = describe(found)
+        assert Fraction(shown["cap"]["exact"]) == Fraction(shown["spent"]["exact"]) + Fraction(shown["left"]["exact"])
+        assert shown["cap"]["epsilon"] == 2
         assert found.epsilon_of(found.spent) == epsilon_of(found.spent, float_below(Fraction(1e-9) - taken))
         if times < 3:
             learn_schema(rows, epsilon=0.1, ledger=book, dataset="t")

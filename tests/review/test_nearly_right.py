@@ -216,6 +216,22 @@ def test_times_of_day_among_floats_come_back(tmp_path: Path) -> None:
     assert column_of([float(h * 100 + 75) for h in range(24)] * 20, "dep_time").kind == "real"
 
 
+def test_times_in_four_digits_come_back_and_codes_stay_codes(tmp_path: Path) -> None:
+    minutes = [(7 * i) % 1440 for i in range(ROWS)]
+    path = file_of(
+        tmp_path,
+        arrival=[f"{m // 60:02}{m % 60:02}" for m in minutes],
+        left=["NA" if m < 5 else f"{m // 60:02}{m % 60:02}" for m in minutes],
+        code=[f"{i % 50:04}" for i in range(ROWS)],
+    )
+    schema = parse_schema(draft_schema(path))
+    found = {column.name: column.kind for column in schema.columns}
+    assert found == {"arrival": "time", "left": "time", "code": "categorical"}
+    assert schema["left"].nullable
+    assert check_schema(path, schema) == []
+    assert {(len(text), text.isdigit()) for text in rewritten(path, schema)["arrival"]} == {(4, True)}
+
+
 def test_times_dates_and_leading_zeros_come_back(tmp_path: Path) -> None:
     path = file_of(
         tmp_path,

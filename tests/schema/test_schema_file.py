@@ -34,6 +34,7 @@ def problem(text: str) -> tuple[str | None, int | None, str]:
         (('kind = "integer"\n', ""), 1, "kind is missing.*categorical, ordinal"),
         (("max = 9", ""), 1, "max is missing"),
         (("max = 9", 'max = "9"'), 4, "max does not fit.*integer"),
+        (("max = 9", 'max = "9"'), 4, '"9" is a text; a whole number.* without quotes'),
         (("max = 9", "max = -9"), 3, "min = 0 is not below max = -9"),
         (("max = 9", f"max = {2**60}"), 4, "too large to be kept exactly"),
         (("max = 9", "max = 300\ntype = 'int8'"), 5, "holds -128 to 127"),
@@ -58,6 +59,12 @@ def test_errors_of_a_column(change: tuple[str, str], line: int, words: str) -> N
     [
         ('kind = "categorical"\nvalues = ["x", "x"]\nnullable = true', 3, "listed twice"),
         ('kind = "categorical"\nvalues = []\nnullable = true', 3, "empty"),
+        ('kind = "time"\nother = "12:00:00"', 3, '"12:00:00" is a text; a time (08:30:00) is written without quotes'),
+        (
+            'kind = "time"\nedges = ["08:00", 09:00:00]\nnullable = true',
+            3,
+            '"08:00" is a text; a time (08:30:00) is written without',
+        ),
         ('kind = "categorical"\nvalues = ["x"]\nother = 3', 4, "as the values are"),
         ('kind = "categorical"\nvalues = ["x"]\ntype = "int8"\nnullable = true', 4, "does not go with"),
         ('kind = "categorical"\nnullable = true', 1, "values is missing"),

@@ -204,3 +204,11 @@ def test_the_noise_of_a_simulation_is_that_of_the_measurement(noise: NoiseKind) 
 def test_a_confidence_that_is_none() -> None:
     with pytest.raises(UserError, match="strictly between 0 and 1"):
         bootstrap_intervals(drawn()[0].bootstrap, ("a",), confidence=1.0)
+
+
+def test_a_column_with_nearly_all_rows_in_one_code_is_tilted_so_far_and_no_farther() -> None:
+    """Its ranks have hardly any variance: scores without limits overflowed, and the draw failed."""
+    table = np.array([1e-200, 480.0, 1e-200])
+    drawn = [tilted(table, ("a",), {"a": Tilt(0.5, 0.5)}, np.random.default_rng(seed)) for seed in range(20)]
+    assert np.isfinite(drawn).all()
+    np.testing.assert_allclose(np.sum(drawn, axis=1), 480)

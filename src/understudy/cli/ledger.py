@@ -155,7 +155,7 @@ def _amount(dataset: Dataset, rho: Fraction | None) -> dict[str, Any] | None:
 
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Return a dataset as plain data."""
-    amounts = {"cap": dataset.cap, "spent": dataset.spent, "reserved": dataset.reserved, "left": dataset.left}
+    amounts = {"cap": dataset.cap_now, "spent": dataset.spent, "reserved": dataset.reserved, "left": dataset.left}
     return {
         "dataset": dataset.name,
         "delta": dataset.delta,
@@ -184,7 +184,7 @@ STATES = {"running": "running, or killed: its whole budget counts", "stopped": "
 
 def lines(dataset: Dataset) -> list[str]:
     """Say where a dataset stands."""
-    amounts = [("cap", dataset.cap), ("spent", dataset.spent), ("reserved", dataset.reserved), ("left", dataset.left)]
+    amounts = [("cap", dataset.cap_now), ("spent", dataset.spent), ("reserved", dataset.reserved), ("left", dataset.left)]
     found = [f"{dataset.name}  (epsilon at delta = {dataset.delta:g})"]
     for name, rho in amounts:
         if rho is None:
@@ -192,9 +192,7 @@ def lines(dataset: Dataset) -> list[str]:
         else:
             found.append(f"  {name:<9} rho = {digits(rho):<12} epsilon = {dataset.epsilon_of(rho):.4g}")
     if dataset.delta_beside:
-        found.append(
-            f"  texts     {float(dataset.delta_beside):.3g} of delta, for learnt texts; the epsilons are at the rest"
-        )
+        found.append(f"  texts     {float(dataset.delta_beside):.3g} of delta, for learnt texts; epsilons are at the rest")
     if dataset.unit is not None:
         found.append(f"  protects  {dataset.unit.protects}")
     for run in dataset.runs:

@@ -74,9 +74,13 @@ def _forecast(plan: Plan, memory: str | None) -> list[str]:
 
 def _errors(plan: Plan) -> list[str]:
     listed = ", ".join(f"{name} {error:.2g}" for name, error in plan.forecasts.items())
+    cells = (
+        ["  of cells          the workload asks for sums, whose error is smaller: the rehearsal has it"] if plan.sums else []
+    )
     return [
         "From how columns depend on each other in other tables:",
         f"  workload error    {listed} (0 is perfect, 2 is nothing right); half or twice that may come",
+        *cells,
     ]
 
 

@@ -16,6 +16,7 @@ from understudy.errors import UserError
 from understudy.manifest import NOT_PRIVATE
 from understudy.manifest.promise import confidence, counted_words
 from understudy.release import Answer, Figures, Release, load
+from understudy.release.asked import FUNCTIONS
 from understudy.uncertainty import BootstrapIntervals, Intervals
 
 _Ends = tuple[int | None, int | None]
@@ -56,7 +57,7 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
     """
     release = load(folder)
     level = release.manifest.confidence if bootstrap or (bootstrap is None and release.bootstrap.quick) else None
-    if len(columns) == 1 and columns[0] not in release.domain and "(" in columns[0]:
+    if len(columns) == 1 and columns[0] not in release.domain and _is_figure(columns[0]):
         _show_figures(release.answer(columns[0], least=least, confidence=level), release, json_)
         return
     cells = _Cells.of(release, columns, level)
@@ -66,7 +67,18 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
     if not release.private:
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
-    _say("\n".join([cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]), release)
+    said = [cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]
+    _say("\n".join([*said, *map(never_measured, release.bootstrap.unmeasured(columns))]), release)
+
+
+def never_measured(column: str) -> str:
+    """Say what the counts of a column are worth that the workload leaves out."""
+    return f'Column "{column}" was never measured, since the workload leaves it out: its counts are no more than a guess.'
+
+
+def _is_figure(text: str) -> bool:
+    """Whether a figure is asked for; without its brackets the error says how it is written."""
+    return "(" in text or text.split()[:1] in [[name] for name in FUNCTIONS]
 
 
 def _show_figures(found: Figures, release: Release, json_: bool) -> None:
@@ -81,7 +93,7 @@ def _show_figures(found: Figures, release: Release, json_: bool) -> None:
     for line in found.lines():
         table.add_row(*map(escape, line))
     Console().print(table)
-    _say(found.promise(), release)
+    _say("\n".join([found.promise(), *map(never_measured, found.unmeasured)]), release)
 
 
 def _listed(found: Figures) -> dict[str, Any]:
@@ -107,6 +119,8 @@ def _listed(found: Figures) -> dict[str, Any]:
 
 def _say(promise: str, release: Release) -> None:
     click.echo(promise)
+    if not release.bootstrap.possible:
+        click.echo("There are no bootstrap intervals: this model is a mixture, and they are for graphical models alone.")
     if counted := counted_words(release.manifest.privacy):
         click.echo(counted)
 
@@ -122,7 +136,8 @@ class _Cells:
     @classmethod
     def of(cls, release: Release, columns: tuple[str, ...], level: float | None) -> _Cells:
         answer = release.marginal(*columns)
-        expected = None if level is None else release.bootstrap_intervals(*columns, confidence=level)
+        without = level is None or release.bootstrap.unmeasured(columns)
+        expected = None if without else release.bootstrap_intervals(*columns, confidence=release.manifest.confidence)
         return cls(answer, expected, intervals_of(release, columns))
 
     def rows(self) -> list[_Row]:

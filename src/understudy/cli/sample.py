@@ -54,7 +54,7 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Processes that draw rows for a folder."
 )
-@click.option("--refined", is_flag=True, help="Bring the counts of each file nearer to the model's; takes longer.")
+@click.option("--refined", is_flag=True, help="Bring the counts of each file of a folder nearer to the model's; slower.")
 @click.option("--engine", type=click.Choice(["spark"]), help="What draws the files of a folder, instead of processes here.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable rows. As private as the release itself.")
 @as_json
@@ -88,7 +88,8 @@ def sample(
         click.echo(f"{_counted(rows)} in {output}.", err=True)
         return
     if engine is not None or refined:
-        raise click.UsageError("--engine spark and --refined are for the files of a folder: name one with --out folder/.")
+        given_up = "--refined" if engine is None else "--engine spark"
+        raise click.UsageError(f"{given_up} is for the Parquet files of a folder: name one with --out folder/.")
     tables = draw(release, rows, given_values(given), seed)
     if output is not None:
         written = write(tables, Path(output), release)

@@ -160,8 +160,9 @@ def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction) -> None:
             "nothing was spent. Ask for a smaller delta."
         )
     held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
+    cap = dataset.most(dataset.delta_beside + beside) or Fraction(0)
     raise BudgetExceeded(
-        f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(dataset.cap or Fraction(0))}{held}, '
+        f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(cap)}{held}, '
         f"but the run asks for {show(wanted)}. Nothing was read and nothing was spent. Ask for less, or raise the cap."
     )
 

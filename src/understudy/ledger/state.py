@@ -116,6 +116,11 @@ class Dataset:
         return sum((run.delta_beside for run in self.runs), Fraction(0))
 
     @property
+    def cap_now(self) -> Fraction | None:
+        """The cap with what runs have taken of delta: what is spent, reserved and left adds up to it."""
+        return self.most(self.delta_beside)
+
+    @property
     def left(self) -> Fraction | None:
         """What a new run may have at most; None where there is no limit."""
         return self.left_beside(Fraction(0))
@@ -135,7 +140,7 @@ class Dataset:
         """Return what ``rho`` means as epsilon, at this dataset's delta; the declared one where it is the cap."""
         if rho <= 0:
             return 0.0
-        if rho == self.cap and self.epsilon is not None:
+        if rho == self.cap_now and self.epsilon is not None:
             return self.epsilon
         beside = self.delta_beside
         return epsilon_of(rho, self._rest(beside)) if beside < Fraction(self.delta) else inf

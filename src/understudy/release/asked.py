@@ -9,7 +9,7 @@ from understudy.errors import UserError, did_you_mean
 from understudy.schema import Schema
 
 FUNCTIONS = ("mean", "total", "median", "quantile", "count", "share")
-EXAMPLE = '"mean(income) by region", "quantile(income, 0.9)", "share(sex = F) by region, year"'
+EXAMPLE = '"mean(income) by region", "quantile(income, 0.9)", "share(sex = F) by region, year", "count() by sex"'
 _FORM = re.compile(r"\s*(\w+)\s*\((.*)\)\s*(?:by\s+(\S.*))?", re.IGNORECASE | re.DOTALL)
 
 

@@ -73,11 +73,19 @@ def interval(simulation: Simulation, computing: Computing, table: Floats, confid
     centre = computing.numbers(table, simulation.contents.inside)
     reach = half_widths(centre, (computing.numbers(*draw) for draw in simulation.draws(computing)), confidence)
     if computing.of_values:
-        return centre - WIDER * reach, centre + WIDER * reach
+        return _possible(computing, centre - WIDER * reach, centre + WIDER * reach)
     lower, upper = centre - reach, centre + reach
     if computing.asked.function == "share":
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     return np.maximum(np.ceil(lower - 0.5), 0.0), np.floor(upper + 0.5)  # counts are whole
+
+
+def _possible(computing: Computing, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Keep means within what the schema declares, and totals of numbers of one sign on their side of zero."""
+    low, high = computing.spread({}).ends()
+    if computing.asked.function == "total":
+        low, high = (0.0 if low >= 0 else -np.inf), (0.0 if high <= 0 else np.inf)
+    return np.clip(lower, low, high), np.clip(upper, low, high)
 
 
 def _woodruff(simulation: Simulation, computing: Computing, table: Floats, confidence: float) -> tuple[Floats, Floats]:

@@ -38,6 +38,8 @@ class Figures:
     confidence: float | None
     rows: NDArray[np.float64]
     private: bool
+    unmeasured: tuple[str, ...] = ()
+    """Columns of the query that were never measured: the workload leaves them out, and there is no interval."""
 
     def to_arrow(self) -> pa.Table:
         """Return one row a group: its labels, its figure, the ends of its interval, and the rows it has by the model."""
@@ -79,7 +81,9 @@ class Figures:
 
 
 def figures(simulation: Simulation, query: str, *, least: float = 0.0, level: float | None = 0.95) -> Figures:
-    """Answer a query; groups of fewer than ``least`` rows, by the model, are left out. No ``level``: no intervals."""
+    """Answer a query; groups of fewer than ``least`` rows, by the model, are left out. No ``level``: no intervals; nor for a
+    column that was never measured.
+    """
     contents = simulation.contents
     asked = parse(query, contents.schema)
     computing = Computing.of(asked, contents.schema)
@@ -88,12 +92,14 @@ def figures(simulation: Simulation, query: str, *, least: float = 0.0, level: fl
     kept = np.flatnonzero(rows >= least)
     value = computing.written(computing.numbers(table, contents.inside)[kept])
     lower = upper = None
+    unmeasured = tuple(simulation.bootstrap.unmeasured(asked.axes))
+    level = None if unmeasured else level
     if level is not None:
         ends = interval(simulation, computing, table, level)
         lower, upper = (computing.written(end[kept]) for end in ends)
     groups = tuple(product(*(contents.schema[name].labels for name in asked.by)))
     shown = tuple(groups[i] for i in kept)
-    return Figures(query.strip(), asked.by, shown, value, lower, upper, level, rows[kept], contents.private)
+    return Figures(query.strip(), asked.by, shown, value, lower, upper, level, rows[kept], contents.private, unmeasured)
 
 
 def _text(value: Any) -> str:

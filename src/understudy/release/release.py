@@ -223,7 +223,7 @@ class Release(Contents):
         There are mean, total (or sum), median, quantile, count and share. They are computed from the model and from what
         lies inside bins, at no cost in privacy. Each has a bootstrap interval; no bound is proved. Groups of fewer than
         ``least`` rows, by the model, are left out. The first call takes some seconds (minutes for a model of tens of
-        megabytes); with ``confidence=None``, and where the model is a mixture, there are no intervals, and no wait.
+        megabytes); with ``confidence=None``, for a mixture, or a column that was never measured, there are none.
         """
         return figures(self._simulation, query, least=least, level=confidence if self.bootstrap.possible else None)
 

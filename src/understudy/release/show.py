@@ -40,7 +40,8 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     promise = parameters(privacy)
     what = model.kind if model.components else f"{len(model.cliques)} cliques"
     rounds = len(manifest.rounds)
-    how = f"{manifest.mechanism.name}, {rounds} round{'s' * (rounds != 1)}, {len(manifest.charges)} charges"
+    in_rounds = f", {rounds} round{'s' * (rounds != 1)}" if rounds else ""
+    how = f"{manifest.mechanism.name}{in_rounds}, {len(manifest.charges)} charges"
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
     middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
     spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""

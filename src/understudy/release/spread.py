@@ -41,6 +41,12 @@ class Spread:
         """Return the codes that have a value: all but null."""
         return np.array([c for c in range(self.column.size) if c != self.column.places.null], dtype=np.intp)
 
+    def ends(self) -> tuple[float, float]:
+        """Return the smallest and the largest value that a row can have."""
+        own = [] if self.column.places.own_other is None else [float(self.column.other_number or 0)]
+        numbers = [float(self.bins.lowest.min()), float(self.bins.highest.max()), *own]
+        return min(numbers) * self.unit, max(numbers) * self.unit
+
     def means(self) -> Floats:
         """Return the mean value of each code; 0 for null."""
         middle = (self.bins.lowest + self.bins.highest) / 2

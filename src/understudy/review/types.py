@@ -20,6 +20,9 @@ _CLOCK = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
 _DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
+_BARE_CLOCK = "%H%M"
+_LEAST_TIMES = 200
+"""Four digits (0517) are times of day only where there are so many different ones: else they may be codes."""
 _MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
 _DIGITS = {"%Y": "[0-9]{4}", **{f"%{part}": "[0-9]{2}" for part in "mdHMS"}}
 MISSING_MARKS = (
@@ -80,7 +83,7 @@ def _among(text: str, words: Sequence[str]) -> str:
 
 CANDIDATES = (
     *(Spelling(kind) for kind in ("BOOLEAN", "BIGINT", "DOUBLE", "DATE")),
-    *(Spelling("TIME", clock) for clock in _CLOCKS),
+    *(Spelling("TIME", clock) for clock in (*_CLOCKS, _BARE_CLOCK)),
     *(Spelling("TIMESTAMP", moment) for moment in _MOMENTS),
     *(Spelling(kind) for kind in ("TIMESTAMP", "TIMESTAMPTZ")),
     *(Spelling("DATE", day) for day in _DATES),
@@ -97,6 +100,8 @@ def spelling(ask: Ask) -> Spelling:
     few = [one for one, strays in zip(CANDIDATES, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
     for one in sorted(few, key=lambda one: odd[CANDIDATES.index(one)] > 0):  # those without a stray come first
         strays = odd[CANDIDATES.index(one)]
+        if one.format == _BARE_CLOCK and texts - strays < _LEAST_TIMES:
+            continue
         words = _words(ask, one) if strays else ()
         if not strays or _are_marks(words, texts - strays):
             return replace(one, missing=words)

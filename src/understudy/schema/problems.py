@@ -63,6 +63,15 @@ _MODELS: tuple[type[d.Declared], ...] = (
     d.Derived,
 )
 FIELDS = {kind: tuple(dict.fromkeys(["kind", *model.model_fields])) for kind, model in zip(d.KINDS, _MODELS, strict=True)}
+_UNQUOTED = {
+    "time_type": "time (08:30:00)",
+    "date_type": "date (2024-01-31)",
+    "datetime_type": "date with its time (2024-01-31T08:30:00)",
+    "int_type": "whole number, an integer (42),",
+    "float_type": "number (4.2)",
+    "bool_type": "boolean (true or false)",
+}
+"""What TOML writes without quotes, by what pydantic calls the error."""
 SECTIONS = {
     "table": tuple(d.Table.model_fields),
     "table.csv": tuple(d.CsvDeclaration.model_fields),
@@ -114,10 +123,15 @@ def _message(error: ErrorDetails, path: Path, kind: str | None, raw: Any) -> str
         given, known = str(error["input"]), str(error["ctx"]["expected"]).replace("'", '"')
         options = [word.strip('" ') for word in known.replace(" or ", ",").split(",")]
         return f'{key} = "{given}" is not possible.{did_you_mean(given, options)} Use {known}.'
-    given = _at(raw, path)
+    return f"{key} does not fit: {_misfit(error, _at(raw, path))}."
+
+
+def _misfit(error: ErrorDetails, given: Any) -> str:
+    if isinstance(error["input"], str) and error["type"] in _UNQUOTED:
+        return f'"{error["input"]}" is a text; a {_UNQUOTED[error["type"]]} is written without quotes'
     number = isinstance(given, int | float) and not isinstance(given, bool)
     what = f"{given:,}" if number else type(given).__name__
-    return f"{key} does not fit: {_lower(error['msg'])} ({what} was given)."
+    return f"{_lower(error['msg'])} ({what} was given)"
 
 
 def _unknown_key(key: str, path: Path, kind: str | None) -> str:

@@ -6,7 +6,7 @@ of the model from the table say (``strength``). docs/intervals.md says what that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,6 +63,11 @@ class Bootstrap:
 
     def draws(self, clique: Clique) -> Iterator[Draw]:
         """Yield counts of ``clique``, in the domain's order, as the private table may have them; the same at every call."""
+        if unknown := self.unmeasured(clique):
+            raise UserError(
+                f'Column "{unknown[0]}" was never measured, since the workload leaves it out: '
+                "nothing is known of how far off it is, and there is no bootstrap interval."
+            )
         if clique in self._last:
             return iter(self._last[clique])
         if self.model.domain.cells(clique) > KEPT_CELLS:
@@ -70,6 +75,11 @@ class Bootstrap:
         self._last.clear()
         self._last[clique] = list(self._drawn(clique))
         return iter(self._last[clique])
+
+    def unmeasured(self, attributes: Iterable[str]) -> list[str]:
+        """Return those that no measurement has, since the workload leaves them out: no draw knows how far off they are."""
+        told = {a for measurement in self.evidence.measurements for a in measurement.clique}
+        return [a for a in attributes if a not in told]
 
     def _drawn(self, clique: Clique) -> Iterator[Draw]:
         parts = measured_parts(clique, self._measured)

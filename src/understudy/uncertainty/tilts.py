@@ -19,6 +19,7 @@ from understudy.domain import Clique
 from understudy.mechanism.running import LEAST_DEVIATION
 from understudy.model import Model, Observation, shrinkage_of
 from understudy.privacy import Measurement
+from understudy.uncertainty.departures import STEEPEST as FARTHEST
 from understudy.uncertainty.departures import scores
 from understudy.uncertainty.estimator import Estimate, averaged, seen
 
@@ -50,7 +51,7 @@ def tilted(table: Floats, clique: Clique, found: Mapping[str, Tilt], rng: np.ran
     for axis, a in enumerate(clique):
         if a in found:
             slope = rng.normal(found[a].mean, found[a].deviation)
-            table = table * np.exp(slope * scores(table, axis))
+            table = table * np.exp(np.clip(slope * scores(table, axis), -FARTHEST, FARTHEST))
             table = table * (total / max(float(table.sum()), 1e-300))
     return table
 
