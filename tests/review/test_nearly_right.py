@@ -216,6 +216,13 @@ def test_times_of_day_among_floats_come_back(tmp_path: Path) -> None:
     assert column_of([float(h * 100 + 75) for h in range(24)] * 20, "dep_time").kind == "real"
 
 
+def test_a_largest_value_of_nines_that_many_rows_have_is_asked_about(tmp_path: Path) -> None:
+    waits = [i * 7 % 990 if i % 15 else 999 for i in range(ROWS)]
+    path = file_of(tmp_path, wait=list(map(str, waits)), cost=[str(i * 7 % 990 if i % 15 else 990) for i in range(ROWS)])
+    said = {mark.column: "999" in mark.message for mark in marks_of(draft_schema(path))}
+    assert said == {"wait": True, "cost": False}
+
+
 def test_times_in_four_digits_come_back_and_codes_stay_codes(tmp_path: Path) -> None:
     minutes = [(7 * i) % 1440 for i in range(ROWS)]
     path = file_of(

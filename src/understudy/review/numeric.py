@@ -116,7 +116,17 @@ def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None)
     chosen = _within(numbers, layout(counted, smallest))
     steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
     middle = number(_start(chosen, counted.quantile(0.5)), whole)
-    return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT, middle)
+    return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT + _nines(chosen), middle)
+
+
+def _nines(chosen: Layout) -> str:
+    """Ask whether a largest value of nines alone, which many rows have, is a number: 999 may also mean "missing"."""
+    top = f"{chosen.edges[-1]:g}" if chosen.edges and chosen.edges[-1] == chosen.edges[-2] else ""
+    return (
+        f'; if {top} means "missing", write nulls = [{top}] and nullable = true, and end the bins below'
+        if {*top} == {"9"}
+        else ""
+    )
 
 
 def _start(chosen: Layout, value: float) -> float:
