@@ -120,6 +120,18 @@ def test_others_come_in_turn_and_are_the_same_each_time() -> None:
     assert len(turns[0] - turns[1]) > 500
 
 
+@pytest.mark.parametrize("size", [0, 3 * pool.LIGHT, 100 * pool.LIGHT])
+def test_every_pair_has_its_turn_however_large_the_model_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large model is asked about fewer pairs in a round, and not always about the same."""
+    monkeypatch.setattr(pool, "PAIRS", 200)
+    known = Pool(Workload.all_kway(WIDE, 3), AimConfig())
+    assert not known.all_pairs
+    rounds = [known.worthwhile(far(WIDE), 1.0, [], turn, size) for turn in range(len(WIDE))]
+    seen = {r for found in rounds for r in found if len(r) == 2}
+    assert seen == set(combinations(WIDE, 2))
+    assert len([r for r in rounds[0] if len(r) == 2]) <= 200
+
+
 def test_a_list_of_queries_is_looked_at_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "LISTED", 3)
     queries = [("x00", "x05", "x09"), ("x03", "x04")]

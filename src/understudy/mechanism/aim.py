@@ -7,6 +7,8 @@ the last round has come is also asked before the first; estimation weights by 1/
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
 uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a candidate that cannot win is left out of
 C_t, and of thousands only those are in it that the model has grown towards, and some others in turn (in ``pool``);
+of more than 110 attributes several marginals are chosen before the next estimate; where sums of cells are asked for, scores
+and measurements are of sums (in ``strategy``); a run may start from public data (in ``starting``);
 one-way marginals that drown in the noise are measured again before anything larger, and those of a wide table get a
 larger share of the budget; a small share of the budget is kept for a last look at how far the
 finished model is from the table, which bounds rest on.

@@ -165,14 +165,14 @@ class Pool:
             yield from self._pairs(turn, effort)
         larger = [self._of_size(size) for size in sorted({size for size, _ in self.everything.layers}) if size > 2]
         for layer in larger:
-            stride, some = _stride(len(layer)), OTHERS // len(larger)
-            yield from layer.at((turn * some + k) * stride % len(layer) for k in range(int(some * effort)))
+            stride, some = _stride(len(layer)), int(effort * OTHERS / len(larger))
+            yield from layer.at((turn * some + k) * stride % len(layer) for k in range(some))
 
     def _pairs(self, turn: int, effort: float) -> Iterator[Clique]:
         """Yield all pairs of some attributes, whose turn it is: the model answers those of one attribute together."""
-        names, some = self.domain.attributes, max(1, PAIRS // len(self.domain))
+        names, some = self.domain.attributes, max(1, int(effort * PAIRS / len(self.domain)))
         stride = _stride(len(names))
-        for k in range(max(1, int(some * effort))):
+        for k in range(some):
             mine = (turn * some + k) * stride % len(names)
             yield from ((names[min(i, mine)], names[max(i, mine)]) for i in range(len(names)) if i != mine)
 
