@@ -1,11 +1,12 @@
 from dataclasses import replace
 from fractions import Fraction
 from math import pi, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from understudy.domain import Domain, Zeros
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, CapacityError, UserError, WorkloadError
 from understudy.mechanism import (
     MECHANISMS,
@@ -26,6 +27,7 @@ from understudy.mechanism import (
 )
 from understudy.mechanism.calibration import Rates
 from understudy.mechanism.candidates import allowed, as_candidates
+from understudy.mechanism.estimators import ESTIMATORS
 from understudy.mechanism.gaussian import shares
 from understudy.mechanism.running import LATEST
 from understudy.model import tree_size
@@ -385,12 +387,20 @@ def test_several_marginals_are_chosen_before_an_estimate(
     assert [e for e in again if isinstance(e, Selected)] == [e for e in told if isinstance(e, Selected)]
 
 
-def test_what_the_model_has_no_room_for_is_not_measured(make_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several that were chosen together only those are measured that stay within the limit together."""
-    monkeypatch.setattr(aim, "together", lambda pool: 3)
-    limit = tree_size(SMALL, [("a", "b"), ("c",)])
-    outcome = mechanism("aim", rounds=48, max_size=limit).run(make_door(rho=1), TWO_WAY)
-    assert all(r.size <= limit for r in outcome.rounds)
+def test_what_the_model_has_no_room_for_is_not_measured() -> None:
+    """Of several that were chosen together only those are measured that stay within the limit together; one always is."""
+    chosen = [SimpleNamespace(clique=clique) for clique in (("a", "b"), ("b", "c"), ("a",))]
+    run = SimpleNamespace(domain=SMALL, model_cliques=[(a,) for a in SMALL], estimation=ESTIMATORS["pgm"])
+
+    def fitting(limit: int) -> list[Clique]:
+        return aim._fitting(run, chosen, limit)  # type: ignore[arg-type]
+
+    both = tree_size(SMALL, [("a", "b"), ("b", "c")])
+    assert fitting(both) == [("a", "b"), ("b", "c"), ("a",)]
+    assert fitting(both - 1) == [("a", "b"), ("a",)]
+    assert fitting(0) == [("a", "b")]
+    run.estimation = ESTIMATORS["relaxed"]
+    assert fitting(0) == [("a", "b"), ("b", "c"), ("a",)]
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
