@@ -131,15 +131,64 @@ def test_a_review_without_a_terminal_says_so(drafted: Path) -> None:
     assert drafted.read_text() == before
 
 
-def test_what_is_like_it_is_accepted_together(tmp_path: Path) -> None:
-    lines = "".join(f"{'xyz'[i % 3]},{'pqrs'[i % 4]},{i % 90}\n" for i in range(400))
-    (tmp_path / "a.csv").write_text("town,ward,wage\n" + lines)
+@pytest.fixture
+def alike(tmp_path: Path) -> Path:
+    """A draft with three columns that are asked the same, and one that is not."""
+    lines = "".join(f"{'xyz'[i % 3]},{'pqrs'[i % 4]},{'kl'[i % 2]},{i % 90}\n" for i in range(400))
+    (tmp_path / "a.csv").write_text("town,ward,wing,wage\n" + lines)
+    result = CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
+    assert "2 decisions are left to you, about 4 columns, marked REVIEW." in result.stderr
+    return tmp_path / "a.toml"
+
+
+def left(path: Path) -> list[str | None]:
+    return [mark.column for mark in marks_of(path.read_text())]
+
+
+def test_columns_of_which_the_same_is_asked_are_one_decision(alike: Path) -> None:
+    result = review(alike, "aay")
+    assert "3 columns: the values that were seen are listed" in result.output
+    for said in ('town: 3 values: "x", "y", "z"', 'ward: 4 values: "p", "q", "r", "s"', 'wing: 2 values: "k", "l"'):
+        assert said in result.output
+    assert list(load_schema(alike).domain) == ["town", "ward", "wing", "wage"]
+    assert not load_schema(alike).draft
+
+
+def test_such_columns_can_be_gone_through_one_by_one(alike: Path) -> None:
+    result = review(alike, "oalq")
+    assert "4 left." in result.output
+    assert left(alike) == ["wing", "wage"]
+    assert "2 left. Go on with" in result.output
+    assert list(load_schema(alike).domain) == ["town", "wing", "wage"]
+    assert "[t]his" not in review(alike, "q").output  # nothing else is like it
+    assert review(alike, "aay").exit_code == 0
+    assert not load_schema(alike).draft
+
+
+def test_what_was_skipped_is_not_accepted_with_the_rest(alike: Path) -> None:
+    result = review(alike, "ostq")
+    assert "Accepted for ward, wing." in result.output
+    assert left(alike) == ["town", "wage"]
+
+
+def test_such_columns_can_be_shown_in_full_left_out_or_skipped(alike: Path) -> None:
+    result = review(alike, "fsq")
+    assert 'values = ["p", "q", "r", "s"]' in result.output
+    assert left(alike) == ["town", "ward", "wing", "wage"]
+    review(alike, "lq")
+    assert list(load_schema(alike).domain) == left(alike) == ["wage"]
+
+
+def test_identifiers_are_left_out_together_or_one_is_the_person(tmp_path: Path) -> None:
+    lines = "".join(f"n{i % 600},m{i % 700},{'xyz'[i % 3]}\n" for i in range(8000))
+    (tmp_path / "a.csv").write_text("patient_id,bed_id,town\n" + lines)
     CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
-    assert [mark.column for mark in marks_of((tmp_path / "a.toml").read_text())] == ["town", "ward", "wage"]
-    result = review(tmp_path / "a.toml", "tq")
-    assert "Accepted for town and for ward." in result.output
-    assert [mark.column for mark in marks_of((tmp_path / "a.toml").read_text())] == ["wage"]
-    assert "[t]his" not in review(tmp_path / "a.toml", "q").output  # nothing else is like it
+    result = review(tmp_path / "a.toml", "op3\naay")
+    assert "2 columns: they are left out, since their names say" in result.output
+    assert "[l]eave" not in result.output.split("2 columns")[1].split("?")[0]
+    schema = load_schema(tmp_path / "a.toml")
+    assert schema.person is not None
+    assert (schema.person.column, schema.draft, list(schema.domain)) == ("patient_id", False, ["town"])
 
 
 def test_a_column_is_declared_to_be_the_person(tmp_path: Path) -> None:

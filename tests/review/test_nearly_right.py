@@ -161,6 +161,37 @@ def test_heavy_tails_have_logarithmic_bins_and_piles_bins_of_their_own() -> None
     assert all(len(str(start).rstrip("0")) <= 2 for start in starts)
 
 
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        pytest.param(np.random.default_rng(1).lognormal(10, 1, 20_000).round(), id="lognormal"),
+        pytest.param(np.random.default_rng(2).lognormal(3, 1, 20_000).round(2), id="cents"),
+        pytest.param(np.random.default_rng(3).lognormal(0, 0.8, 20_000), id="real"),
+        pytest.param(-np.random.default_rng(4).lognormal(10, 2, 20_000).round(), id="negative"),
+    ],
+)
+def test_a_heavy_tail_does_not_crowd_the_rows_into_one_bin(amounts: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    """Bins of equal width held four rows in five in one of them."""
+    schema = parse_schema(draft_schema({"c": amounts}))
+    codes = schema.encode(pa.table({"c": amounts}))[:, 0]
+    assert np.bincount(codes).max() < 0.25 * len(codes)
+    assert schema["c"].size <= 34
+
+
+@pytest.mark.parametrize("middle", [0, 1000])
+def test_a_normal_distribution_has_bins_of_equal_width(middle: int) -> None:
+    numbers = np.random.default_rng(5).normal(middle, 100, 100_000).round().astype(int)
+    assert "width = " in draft_schema({"c": numbers})
+
+
+def test_bins_that_grow_stay_so_within_what_the_type_can_hold() -> None:
+    """A bound is rounded up beyond the type, or onto what means "missing": that bound alone is another."""
+    values = np.random.default_rng(6).lognormal(5, 1.5, 20_000).round().clip(0, 32_001).astype(np.int16)
+    schema = parse_schema(draft_schema({"c": values}))
+    assert np.bincount(schema.encode(pa.table({"c": values}))[:, 0]).max() < 0.25 * len(values)
+    assert schema["c"].type == pa.int16()
+
+
 def test_even_numbers_have_round_bins() -> None:
     column = column_of([20 + i % 675 for i in range(2000)])
     assert column.ordinary_labels()[:2] == ("0 to 24", "25 to 49")

@@ -5,16 +5,16 @@ Reads and writes the schema file alone. Every decision is written at once, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
 from understudy.errors import UserError
+from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, leave_all_out
 from understudy.review.marks import (
     Mark,
     accept,
-    accept_like,
     change,
     declare_person,
     finish,
@@ -25,7 +25,7 @@ from understudy.review.marks import (
 )
 from understudy.schema import parse_schema
 
-KEYS = {
+ONE = {
     "a": "accept",
     "t": "this and all like it",
     "e": "edit",
@@ -34,6 +34,15 @@ KEYS = {
     "s": "skip",
     "q": "quit",
 }
+SEVERAL = {
+    "a": "accept all",
+    "o": "one by one",
+    "f": "full text",
+    "l": "leave all out",
+    "s": "skip",
+    "q": "quit",
+}
+"""What the keys do, where one column is asked about, and where several are."""
 
 
 def review(path: Path) -> None:
@@ -41,22 +50,43 @@ def review(path: Path) -> None:
     text = read_text(path)
     if marks_of(text):
         click.echo("Not private: a draft shows what was seen in the table. Keep what this shows with the table.", err=True)
-    skipped = 0
-    while len(marks := marks_of(text)) > skipped:
-        mark = marks[skipped]
-        click.echo(f"\n{len(marks) - skipped} left. {_about(mark)}{mark.message}")
-        if block := shown(text, mark):
-            click.echo(f"\n{_indented(block)}\n")
-        key = _key(mark, marks)
+    apart: set[Question] = set()
+    skipped: set[tuple[str | None, str]] = set()
+    while groups := [group for group in groups_of(text, apart) if _name(group) not in skipped]:
+        group, like = groups[0], _like(groups)
+        click.echo(f"\n{len(groups)} left. {_shown(text, group)}")
+        key = _key(text, group, like)
         if key == "q":
             break
-        decided = _DO[key](text, mark)
-        if decided is None:
-            skipped += 1
-        elif _is_valid(decided):
+        if key == "s" or (key == "e" and _is_by_hand(group)):
+            skipped.add(_name(group))
+        elif key == "o" and group.question is not None:
+            apart.add(group.question)
+        elif _is_valid(decided := _decided(key, text, group, like)):
             text = decided
             path.write_text(text, encoding="utf-8")
     _end(path, text)
+
+
+def _name(group: Group) -> tuple[str | None, str]:
+    """Return what tells a group from all others while others are decided."""
+    return group.marks[0].column, group.marks[0].message
+
+
+def _like(groups: list[Group]) -> Group:
+    """Return the first decision together with those that ask the same and were not skipped."""
+    first = groups[0]
+    same = [group for group in groups if group.question == first.question] if first.question is not None else [first]
+    return Group(tuple(mark for group in same for mark in group.marks), first.question)
+
+
+def _is_by_hand(group: Group) -> bool:
+    """Say so where a part of the file is edited by hand."""
+    mark = group.marks[0]
+    if mark.column is not None or mark.about_missing:
+        return False
+    click.echo("Edit this part of the file by hand, then go on with the review.")
+    return True
 
 
 def read_text(path: Path) -> str:
@@ -69,22 +99,40 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _about(mark: Mark) -> str:
-    return "" if mark.column is None else f'Column "{mark.column}": '
+def _shown(text: str, group: Group) -> str:
+    """Return what is asked, and what it is about."""
+    mark = group.marks[0]
+    if len(group.marks) > 1 and group.question is not None:
+        return f"{len(group.marks)} columns: {group.question.asks}\n\n{_indented(columns_of(text, group))}\n"
+    about = "" if mark.column is None else f'Column "{mark.column}": '
+    block = shown(text, mark)
+    return f"{about}{mark.message}" + (f"\n\n{_indented(block.splitlines())}\n" if block else "")
 
 
-def _indented(block: str) -> str:
-    return "\n".join(f"    {line}" for line in block.splitlines())
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
 
 
-def _key(mark: Mark, marks: list[Mark]) -> str:
-    """Wait for one of the keys that make sense here."""
+def _key(text: str, group: Group, like: Group) -> str:
+    """Wait for one of the keys that make sense here; the full text is shown on the way."""
+    mark, several = group.marks[0], len(group.marks) > 1
     sense = {
-        "t": any(mark.like(other) for other in marks),
+        "t": len(like.marks) > 1,
         "l": mark.column is not None and not mark.left_out,
         "p": mark.about_person,
+        "f": not mark.left_out,
     }
-    known = {key: word for key, word in KEYS.items() if sense.get(key, True)}
+    known = {key: word for key, word in (SEVERAL if several else ONE).items() if sense.get(key, True)}
+    key = _wait_for(known)
+    while key == "f":
+        blocks = (shown(text, one).splitlines() for one in group.marks)
+        click.echo("\n" + "\n\n".join(map(_indented, blocks)) + "\n")
+        key = _wait_for(known)
+    return key
+
+
+def _wait_for(known: Mapping[str, str]) -> str:
+    """Name the keys, and wait for one of them."""
     words = ", ".join(f"[{key}]{word[1:]}" for key, word in known.items())
     click.echo(f"{words}? ", nl=False)
     while (key := _pressed()) not in known:
@@ -105,12 +153,20 @@ def _pressed() -> str:
         ) from None
 
 
-def _edit(text: str, mark: Mark) -> str | None:
+def _decided(key: str, text: str, group: Group, like: Group) -> str:
+    """Return the file as a key decides; the same where nothing was."""
+    if key == "t":
+        click.echo(f"Accepted for {', '.join(str(one.column) for one in like.marks)}.")
+        return accept_all(text, like)
+    if len(group.marks) > 1:
+        return accept_all(text, group) if key == "a" else leave_all_out(text, group)
+    return _DO[key](text, group.marks[0])
+
+
+def _edit(text: str, mark: Mark) -> str:
     if mark.about_missing:
         return _edit_missing(text, mark)
-    if mark.column is None:
-        click.echo("Edit this part of the file by hand, then go on with the review.")
-        return None
+    assert mark.column is not None
     click.echo('Settings that change, one a line, such as max = 120 or values = ["a", "b"]; an empty line ends them.')
     settings = []
     while line := click.prompt(">", default="", show_default=False, prompt_suffix=" ").strip():
@@ -133,24 +189,16 @@ def _edit_missing(text: str, mark: Mark) -> str:
         return text
 
 
-def _accept_like(text: str, mark: Mark) -> str:
-    names = [str(other.column) for other in marks_of(text) if mark.like(other)]
-    click.echo(f"Accepted for {mark.column} and for {', '.join(names)}.")
-    return accept_like(text, mark)
-
-
 def _declare_person(text: str, mark: Mark) -> str:
     rows = click.prompt("How many rows of each person are used at most", type=click.IntRange(min=1), default=5)
     return declare_person(text, mark, rows)
 
 
-_DO: dict[str, Callable[[str, Mark], str | None]] = {
+_DO: dict[str, Callable[[str, Mark], str]] = {
     "a": accept,
-    "t": _accept_like,
     "e": _edit,
     "l": leave_out,
     "p": _declare_person,
-    "s": lambda text, mark: None,
 }
 
 
@@ -165,7 +213,7 @@ def _is_valid(text: str) -> bool:
 
 
 def _end(path: Path, text: str) -> None:
-    if left := len(marks_of(text)):
+    if left := len(groups_of(text)):
         click.echo(f"\n{left} left. Go on with: understudy schema review {path}")
         return
     if not parse_schema(text).draft:

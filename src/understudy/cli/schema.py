@@ -22,6 +22,7 @@ from understudy.cli.review import read_text, review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
 from understudy.review.faults import LONG, SHORT, UNCLOSED, UNDECODABLE
+from understudy.review.groups import groups_of
 from understudy.review.imports import import_into, import_schema
 from understudy.review.marks import marks_of
 from understudy.schema import Column, Schema, json_schema, load_schema, parse_schema
@@ -68,13 +69,19 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
 
 
 def _drafted(text: str, output: Path | None) -> str:
-    marks = len(marks_of(text))
     where = "The draft above" if output is None else f"{output}"
-    decisions = "1 decision is left to you," if marks == 1 else f"{marks} decisions are left to you, each"
     return (
         f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
-        f"{decisions} marked REVIEW. Go through them: understudy schema review {output or 'FILE'}"
+        f"{_left(text)} Go through them: understudy schema review {output or 'FILE'}"
     )
+
+
+def _left(text: str) -> str:
+    """Say how many decisions are left: columns of which the same is asked are one."""
+    decisions, columns = len(groups_of(text)), len({mark.column for mark in marks_of(text)} - {None})
+    are = "1 decision is" if decisions == 1 else f"{decisions} decisions are"
+    about = "" if columns == 0 else ", about 1 column" if columns == 1 else f", about {columns} columns"
+    return f"{are} left to you{about}, marked REVIEW."
 
 
 @schema.command("review")
@@ -104,10 +111,10 @@ def import_command(path: Path, into: Path | None, output: Path | None) -> None:
 def _imported(path: Path, into: Path | None) -> tuple[str, str]:
     if into is None:
         text = import_schema(path)
-        return text, f"No table was read. {len(marks_of(text))} decisions are left to you, each marked REVIEW."
+        return text, f"No table was read. {_left(text)}"
     text, changed = import_into(path, read_text(into))
     names = ", ".join(changed) or "none"
-    return text, f"Columns that now are as {path.name} declares: {names}. {len(marks_of(text))} decisions are left."
+    return text, f"Columns that now are as {path.name} declares: {names}. {_left(text)}"
 
 
 @schema.command("check")

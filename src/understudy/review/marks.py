@@ -38,11 +38,6 @@ class Mark:
         """Whether the column may be the one that identifies a person."""
         return self.left_out and "person" in self.message
 
-    def like(self, other: Mark) -> bool:
-        """Whether another mark asks the same of another column."""
-        first, second = (re.sub(r"\d[\d,.]*|\([^)]*\)", "", mark.message).split()[:4] for mark in (self, other))
-        return self.line != other.line and None not in (self.column, other.column) and first == second
-
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a file as TOML has them: other separators (U+2028, U+0085) may stand in a value that was seen."""
@@ -88,13 +83,6 @@ def shown(text: str, mark: Mark) -> str:
 def accept(text: str, mark: Mark) -> str:
     """Return the file without a mark; a column that was left out stays so, with a word that it is."""
     return _replaced(text, mark.line, mark.line + 1, ["# Left out, as reviewed."] if mark.left_out else [])
-
-
-def accept_like(text: str, mark: Mark) -> str:
-    """Return the file without a mark, and without those that ask the same of other columns."""
-    for one in reversed([mark, *(other for other in marks_of(text) if mark.like(other))]):
-        text = accept(text, next(other for other in marks_of(text) if other.column == one.column))
-    return text
 
 
 def declare_person(text: str, mark: Mark, rows: int) -> str:

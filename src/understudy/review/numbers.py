@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, isclose, log10
+from math import ceil, floor, inf, isclose, log10
 
 import numpy as np
 
@@ -19,6 +19,9 @@ _MANTISSAS = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2,
 _NEGATIVE_CODES = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999)
 _SPIKE, _SPIKES = 0.02, 8
 """The share of the rows that makes a value a spike, and how many of these are looked for."""
+_FAR, _BEYOND_NORMAL, _BETTER = 10, 3.5, 1.5
+"""Bins grow where the values reach so many times as far as nine in ten of them; or farther than those of a normal
+distribution do, and such bins spread the rows over so many times as many."""
 _NINES = (99, 999, 9999, 99999, 999999, 9999999)
 
 
@@ -67,13 +70,26 @@ def layout(numbers: Counted, smallest: float) -> Layout:
     inner = numbers.where((numbers.values != first) & (numbers.values != last))
     if len(inner.values) < 2:
         return _even(numbers, smallest)
-    if _is_heavy(numbers, inner):
-        return _logarithmic(numbers, inner, last, smallest)
+    logarithmic, reach = _logarithmic(numbers, inner, last, smallest), _reach(numbers, inner)
+    if reach > _FAR and len(inner.values) > DEFAULT_BINS:
+        return logarithmic
     even = _even(inner if last is not None or first == 0 else numbers, smallest)
     spikes = _spikes(inner, even, smallest, _SPIKE * numbers.rows.sum())
-    if last is None and first != 0 and not spikes:
-        return even
-    return _with_spikes(_with_ends(even, first if first == 0 else None, last, smallest), spikes, smallest)
+    if last is not None or first == 0 or spikes:
+        even = _with_spikes(_with_ends(even, first if first == 0 else None, last, smallest), spikes, smallest)
+    better = reach > _BEYOND_NORMAL and _spread(numbers, logarithmic) > _BETTER * _spread(numbers, even)
+    return logarithmic if better else even
+
+
+def _spread(numbers: Counted, chosen: Layout) -> float:
+    """Return over how many bins the rows are spread: one over the chance that two of them share a bin."""
+    if chosen.edges:
+        bins = np.searchsorted(chosen.edges, numbers.values, side="right")
+    else:
+        assert chosen.width is not None
+        bins = np.floor((numbers.values - chosen.low) / chosen.width + 1e-9).astype(np.int64)
+    shares = np.bincount(bins.clip(0), numbers.rows) / numbers.rows.sum()
+    return float(1 / (shares**2).sum())
 
 
 def _piles_up(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
@@ -81,11 +97,12 @@ def _piles_up(rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
     return len(rows) > DEFAULT_BINS and bool(rows[0] >= 20 and rows[0] > 3 * rows[1:6].max())
 
 
-def _is_heavy(numbers: Counted, inner: Counted) -> bool:
-    """Whether the values reach ten times as far as nine in ten of them."""
+def _reach(numbers: Counted, inner: Counted) -> float:
+    """Return how many times as far as nine in ten of them all values reach."""
     middle = numbers.quantile(0.95) - numbers.quantile(0.05)
     usual = middle or inner.quantile(0.95) - inner.quantile(0.05)
-    return bool(numbers.values[-1] - numbers.values[0] > 10 * usual) and len(inner.values) > DEFAULT_BINS
+    span = float(numbers.values[-1] - numbers.values[0])
+    return span / usual if usual else inf
 
 
 def _even(numbers: Counted, smallest: float) -> Layout:
@@ -153,7 +170,7 @@ def _logarithmic(numbers: Counted, inner: Counted, last: float | None, smallest:
         up = _series(near, high, mantissas, smallest)
         down = [-edge for edge in reversed(_series(near, -low, mantissas, smallest))] if low < 0 else []
         zero = [0.0, smallest] if smallest and up and up[0] > smallest else [0.0]
-        edges = up if low >= up[0] else [*down, *(zero if low <= 0 else [0.0]), *up]
+        edges = up if up and low >= up[0] else [*down, *(zero if low <= 0 else [0.0]), *up]
         if len(edges) <= DEFAULT_BINS + 1:
             break
     if last is None:

@@ -164,8 +164,9 @@ def _within(numbers: Numbers, chosen: Layout) -> Layout:
     inside = bottom <= low <= high <= top and not any(low <= code <= high for code in numbers.codes)
     if inside:
         return chosen
-    values = numbers.counted.values
-    return Layout(low=float(values[0]), high=float(values[-1]))
+    first, last = float(numbers.counted.values[0]), float(numbers.counted.values[-1])
+    kept = [edge for edge in chosen.edges if first < edge < last]
+    return Layout(edges=(first, *kept, last)) if kept else Layout(low=first, high=last)
 
 
 def draft_real(seen: Seen) -> Block:

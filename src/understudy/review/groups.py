@@ -1,0 +1,155 @@
+"""The decisions of a draft: marks that ask the same of several columns are one, which may also be made column by column.
+
+Sees no table. The text of a draft shows what was seen in one, to its owner.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from understudy.review.blocks import quote
+from understudy.review.marks import Mark, accept, leave_out, marks_of, shown
+
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Question:
+    """What marks with a text of this ``form`` ask, said of several columns; ``special`` is what each says of its own."""
+
+    form: str
+    asks: str
+    special: str = r"$."
+
+
+QUESTIONS = (
+    Question(
+        r"In all rows it follows from",
+        "the value of another column tells theirs, in all rows. Where that is so by what they mean, go one by one, and "
+        "declare them derived. Accepted, they stay as drafted, with what was seen.",
+        r'follows from "[^"]*"',
+    ),
+    Question(
+        r'seems? to mean "missing"',
+        'a value that was seen is taken to mean "missing". Accept that, and what else was seen, if you know it without the '
+        "data.",
+        r'[^;]* seems? to mean "missing"|\d+ of them in fewer than \d+ rows',
+    ),
+    Question(
+        r'; if .* means "missing"',
+        'a value may mean "missing", and is taken for an ordinary one. Where it does, go one by one, and write nulls. '
+        "Accept what you know without the data.",
+        r'if [^;]* means "missing"|\d+ of them in fewer than \d+ rows',
+    ),
+    Question(
+        r"in fewer than \d+ rows",
+        "the values that were seen are listed, some of which few rows have. Accept those that you know without the data: "
+        "the others would be disclosed.",
+        r"\d+ of them in fewer than \d+ rows",
+    ),
+    Question(
+        r"^(these \d+ values were|this value was) seen",
+        "the values that were seen are listed. Accept those that you know without the data, from a code book or by what "
+        "the columns mean: the others would be disclosed.",
+    ),
+    Question(
+        r"^the smallest and the largest number",
+        "the smallest and the largest number were seen. Accept those that you know without the data.",
+    ),
+    Question(
+        r"^bounds and bins were chosen",
+        "bounds and bins were chosen by looking at the numbers. Accept those that you know without them.",
+    ),
+    Question(
+        r"^the first and the last (day|moment)",
+        "the first and the last day were seen, and rounded. Accept those that you know without the data.",
+        r"whether the day or the month comes first",
+    ),
+    Question(
+        r"^left out, since it has about",
+        "they are left out, since they have too many different texts to list. To keep one, or if one says whose row it is, "
+        "go one by one.",
+        r"about [\d,]+ different texts|prefix = \d+ has \d+ values",
+    ),
+    Question(
+        r"^left out, since its name",
+        "they are left out, since their names say that they identify somebody or something. If one says whose row it is, "
+        "and people have several rows, go one by one, and declare it as the person.",
+    ),
+    Question(
+        r"^left out: ", "they are left out, since the file tells too little of them.", r"(?<=left out: ).*?(?=\. Declare)"
+    ),
+    Question(r"^nulls were seen", 'what means "missing" was seen in the table. Accept what you know without it.'),
+)
+"""The first one that fits a mark is the one that it asks; a mark that fits none, or is about no column, stands alone."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One decision: marks that ask the same, in the order of the file."""
+
+    marks: tuple[Mark, ...]
+    question: Question | None
+
+    @property
+    def left_out(self) -> bool:
+        """Whether its columns are left out already."""
+        return self.marks[0].left_out
+
+
+def groups_of(text: str, apart: Collection[Question] = ()) -> list[Group]:
+    """Return the decisions that are left, in the order of the file. Those about what ``apart`` names are one a column."""
+    found: dict[Question | int, list[Mark]] = {}
+    for mark in marks_of(text):
+        question = asked(mark)
+        found.setdefault(mark.line if question is None or question in apart else question, []).append(mark)
+    return [Group(tuple(marks), asked(marks[0])) for marks in found.values()]
+
+
+def asked(mark: Mark) -> Question | None:
+    """Return what a mark asks, if other columns may be asked the same."""
+    if mark.column is None:
+        return None
+    return next((question for question in QUESTIONS if re.search(question.form, mark.message)), None)
+
+
+def columns_of(text: str, group: Group) -> list[str]:
+    """Return a line for each column of a group: its name, what is special about it, and its settings, cut where long."""
+    assert group.question is not None
+    lines = []
+    for mark in group.marks:
+        special = (found[0].strip() for found in re.finditer(group.question.special, mark.message))
+        line = "; ".join(filter(None, [*special, _settings(text, mark)]))
+        lines.append(f"{mark.column}: {line}" if line else str(mark.column))
+    return [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]} …" for line in lines]
+
+
+def _settings(text: str, mark: Mark) -> str:
+    """Return what was seen of a column, in one line."""
+    if mark.left_out:
+        return ""
+    declared = tomllib.loads(shown(text, mark))["columns"][mark.column]
+    if values := declared.get("values"):
+        spelled = (quote(value) if isinstance(value, str) else str(value) for value in values)
+        return f"{len(values)} value{'s' * (len(values) > 1)}: {', '.join(spelled)}"
+    if edges := declared.get("edges"):
+        return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}"
+    bounds = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""
+    return bounds + (f", in steps of {declared['width']}" if bounds and "width" in declared else "")
+
+
+def accept_all(text: str, group: Group) -> str:
+    """Return the file without the marks of a group."""
+    for mark in reversed(group.marks):
+        text = accept(text, mark)
+    return text
+
+
+def leave_all_out(text: str, group: Group) -> str:
+    """Return the file without the columns of a group."""
+    for mark in reversed(group.marks):
+        text = leave_out(text, mark)
+    return text
