@@ -17,7 +17,19 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.mechanism import mechanism
 from understudy.model import fit
-from understudy.privacy import Budget, Candidate, Distances, Door, Measurement, Noise, Unit, distances_sigma_for, sigma_for
+from understudy.privacy import (
+    Budget,
+    Candidate,
+    Distances,
+    Door,
+    Measurement,
+    Noise,
+    Selection,
+    Selections,
+    Unit,
+    distances_sigma_for,
+    sigma_for,
+)
 from understudy.privacy.scoring import distance, scores
 from understudy.schema import Schema
 from understudy.source import open_source
@@ -176,17 +188,27 @@ class Watching(Door):
                 self.ratio += ratio_of(found, self.unit)
             case Distances():
                 self.ratio += ratio_of_distances(found, question.estimates, self.unit)
+            case Selections():
+                self.ratio += ratio_of_choices(found, question.candidates, self.unit)
             case _:
-                chances = (self._log_chance(table, question.candidates, found.scale) for table in worst_pair(self.unit))
-                without, within = chances
-                self.ratio += float(within[found.index] - without[found.index])
+                raise AssertionError(f"the attacker does not know what to make of a {type(found).__name__}")
         return found
 
-    @staticmethod
-    def _log_chance(table: Table, candidates: Sequence[Candidate], scale: float) -> NDArray[np.float64]:
-        exact = scores(table.count([c.clique for c in candidates]), candidates) / scale
-        exact = exact - exact.max()
-        return np.asarray(exact - np.log(np.exp(exact).sum()))
+
+def ratio_of_choices(made: Selections, candidates: Sequence[Candidate], unit: Unit) -> float:
+    """The same for choices one after another, each among the candidates that are left."""
+    without, within = (scores(table.count([c.clique for c in candidates]), candidates) for table in worst_pair(unit))
+    left, ratio = list(range(len(candidates))), 0.0
+    for choice in made.chosen:
+        ratio += _log_chance(within[left], choice) - _log_chance(without[left], choice)
+        left.pop(choice.index)
+    return ratio
+
+
+def _log_chance(exact: NDArray[np.int64], choice: Selection) -> float:
+    scaled = exact / choice.scale
+    scaled = scaled - scaled.max()
+    return float(scaled[choice.index] - np.log(np.exp(scaled).sum()))
 
 
 def choosing(unit: Unit, epsilon: float, runs: int, noise: MakeNoise) -> tuple[int, int]:

@@ -130,6 +130,13 @@ def test_a_whole_run_of_measurements() -> None:
     assert 0.7 * CLAIM <= bound_on(running("gaussian", Unit.REPLACE, RHO, 1600, seeded()), 1e-3) <= CLAIM
 
 
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_the_attacker_reads_a_whole_run_with_choices(name: str) -> None:
+    """Seeded, and few: the many runs of the audit must not fail for want of a reader of some answer."""
+    guess = running(name, Unit.ADD_REMOVE, RHO, 12, seeded())
+    assert guess.within.mean() > 0 > guess.without.mean()
+
+
 RUNS = {"gaussian": 4500, "independent": 2000}
 LEAST = {"gaussian": 0.7, "independent": 0.6, "mst": 0.15, "hdmm+pgm": 0.25}
 """How many runs, and what share of the claimed epsilon they must show. AIM and MWEM fit a model in every round: with fewer
