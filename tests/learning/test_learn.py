@@ -121,6 +121,41 @@ def test_the_ledger_adds_up_what_texts_take_of_delta(tmp_path: Path) -> None:
     assert said.replace("release ", "release it is ") in " ".join(release.card.split())
 
 
+@pytest.mark.promise(36)
+def test_the_card_says_below_which_number_of_rows_no_text_is_shown() -> None:
+    rows = {"town": table()["town"], "ward": table(seed=1)["town"]}
+    learnt = learn_schema(rows, epsilon=1)
+    cost = learnt.table.learnt
+    assert cost is not None
+    assert cost.threshold is not None
+    assert cost.rare is not None
+    assert 0 < cost.rare < cost.threshold
+    release = synthesize(rows, learnt, epsilon=1, workload="all-1way", mechanism="independent", rows=50)
+    said = f"reached {cost.threshold}: one that no more than {cost.rare} rows have is shown with a chance of 1e-9 at most."
+    assert said in " ".join(release.card.split())
+    numbers = learn_schema({"age": table()["age"]}, epsilon=1).table.learnt
+    assert numbers is not None
+    assert (numbers.threshold, numbers.rare) == (None, None)
+
+
+@pytest.mark.promise(36)
+def test_what_is_stated_of_texts_holds_for_the_column_with_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Shared] = []
+    ask = Door.ask
+
+    def kept(door: Door, question: Any) -> Any:
+        asked.extend([question] if isinstance(question, Shared) else [])
+        return ask(door, question)
+
+    monkeypatch.setattr(Door, "ask", kept)
+    rows = {name: table(seed=i)["town"] for i, name in enumerate("abc")}
+    cost = learn_schema(rows, epsilon=1).table.learnt
+    assert cost is not None
+    assert len(asked) == 3
+    assert cost.threshold == min(one.threshold(Unit.ADD_REMOVE) for one in asked)
+    assert cost.rare == min(one.rare(Unit.ADD_REMOVE, cost.delta) for one in asked)
+
+
 @pytest.mark.promise(29)
 def test_nothing_is_read_before_it_is_reserved_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = Ledger.create(tmp_path / "l")

@@ -55,6 +55,25 @@ def test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most(unit: Un
 
 
 @pytest.mark.promise(36)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.value)
+@pytest.mark.parametrize(("sigma", "delta"), [(0.3, 1e-3), (1.0, 1e-9), (3.0, 1e-6), (40.0, 1e-12)])
+def test_a_text_with_as_many_rows_as_are_stated_is_told_with_no_more_than_the_stated_chance(
+    unit: Unit, sigma: float, delta: float
+) -> None:
+    asked, chance = Shared("town", sigma, delta), 4 * delta
+    weight = {k: exp(-(k * k) / (2 * sigma * sigma)) for k in range(-int(45 * sigma) - 45, int(45 * sigma) + 46)}
+
+    def told(rows: int) -> float:
+        return sum(p for k, p in weight.items() if k >= asked.threshold(unit) - rows) / sum(weight.values())
+
+    stated = asked.rare(unit, chance)
+    assert told(stated) <= chance
+    assert told(stated + 3) > chance  # and it is not stated far too low
+    assert asked.rare(unit, 0.6) == asked.threshold(unit) - 1
+    assert asked.rare(unit, 1e-300) == 0
+
+
+@pytest.mark.promise(36)
 @pytest.mark.promise(11)
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.value)
 def test_it_costs_what_neighbours_move(unit: Unit) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from understudy.learning.tree import First, bins, divide
-from understudy.privacy import Door, Shared, sigma_for
+from understudy.privacy import Door, Shared
 from understudy.schema import declaration as d
 from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE
 
@@ -29,13 +29,9 @@ def kind_of(first: First) -> str | None:
     return kind if first.sure(rows[kind], _CELLS[kind]) else None
 
 
-def learn_column(door: Door, column: str, first: First, rho: Fraction, delta: float) -> d.ColumnDeclaration | None:
-    """Learn one column after the ``first`` question, for at most ``rho`` (and ``delta`` for texts); None if that fails."""
-    kind, nullable = kind_of(first), first.sure(float(first.plain[MISSING]), 1)
-    if kind is None:
-        return None
-    if kind == "text":
-        return _texts(door, column, rho, delta, nullable=nullable)
+def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.ColumnDeclaration | None:
+    """Learn one column that is none of texts after the ``first`` question, for at most ``rho``; None if that fails."""
+    kind, nullable = kind_of(first), _nullable(first)
     if kind == "boolean":
         place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
         return d.Boolean(kind="boolean", **place)
@@ -44,12 +40,16 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction, delta: fl
     return _numbers(door, column, first, kind, rho, nullable=nullable)
 
 
-def _texts(door: Door, column: str, rho: Fraction, delta: float, *, nullable: bool) -> d.ColumnDeclaration | None:
-    found = door.ask(Shared(column, sigma_for(rho, door.unit), delta))
-    values = [text for text in found.texts if text != OTHER]
+def learn_texts(door: Door, question: Shared, first: First) -> d.ColumnDeclaration | None:
+    """Learn one column of texts after the ``first`` question; None where no text is shared by many."""
+    values = [text for text in door.ask(question).texts if text != OTHER]
     if not values:
         return None
-    return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=nullable)
+    return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=_nullable(first))
+
+
+def _nullable(first: First) -> bool:
+    return first.sure(float(first.plain[MISSING]), 1)
 
 
 def _numbers(

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError, UserError
-from understudy.learning.columns import kind_of, learn_column
+from understudy.learning.columns import kind_of, learn_column, learn_texts
 from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
 from understudy.ledger.state import BESIDE
-from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Unit
+from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Shared, Unit, sigma_for
 from understudy.privacy.cost import float_above
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import budget_of, place_of
@@ -76,25 +76,40 @@ def learn_schema(
         door = Door(source, Budget.of(rho=spent.rho), unit=unit, noise=noise, journal=log)
         run.filter = door.filter
         del data, source  # nothing below can reach the rows but through the door
-        learnt = _asked(door, names, spent.rho, texts)
+        learnt, asked = _asked(door, names, spent.rho, texts)
         cost = LearntDeclaration(
-            epsilon=epsilon, delta=delta, rho=float_above(spent.rho), texts=texts, unit=unit.value, private=door.private
+            epsilon=epsilon,
+            delta=delta,
+            rho=float_above(spent.rho),
+            texts=texts,
+            threshold=min((one.threshold(unit) for one in asked), default=None),
+            rare=min((one.rare(unit, delta) for one in asked), default=None),
+            unit=unit.value,
+            private=door.private,
         )
         return _written(learnt, cost, whom, csv)
 
 
-def _asked(door: Door, names: Sequence[str], rho: Fraction, delta: float) -> dict[str, ColumnDeclaration | None]:
-    """Ask what kind each column is, then learn numbers and days, then texts with all that is left; None where that fails."""
+def _asked(
+    door: Door, names: Sequence[str], rho: Fraction, delta: float
+) -> tuple[dict[str, ColumnDeclaration | None], list[Shared]]:
+    """Ask what kind each column is, then learn numbers and days, then texts with all that is left; None where that fails.
+
+    Return what was asked about texts, too.
+    """
     first = {name: ask_first(door, name, rho * FIRST_SHARE / len(names)) for name in names}
     kinds = {name: kind_of(first[name]) for name in names}
     learnt: dict[str, ColumnDeclaration | None] = dict.fromkeys(names)
     texts = [name for name in names if kinds[name] == "text"]
     part = door.filter.remaining / len(names) * (NUMBERS_SHARE if texts else 1)
     for name in (name for name in names if kinds[name] not in (None, "text")):
-        learnt[name] = learn_column(door, name, first[name], part, delta)
+        learnt[name] = learn_column(door, name, first[name], part)
+    asked = []
     for left, name in zip(range(len(texts), 0, -1), texts, strict=True):
-        learnt[name] = learn_column(door, name, first[name], door.filter.remaining / left, delta / len(texts))
-    return learnt
+        sigma = sigma_for(door.filter.remaining / left, door.unit)
+        asked.append(Shared(name, sigma, delta / len(texts)))
+        learnt[name] = learn_texts(door, asked[-1], first[name])
+    return learnt, asked
 
 
 def _written(

@@ -5,10 +5,12 @@ Public: it is written from the manifest alone. Its numbers are rounded up: nobod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, log
+from typing import Any
 
 from understudy.manifest.manifest import Manifest, PrivacyEntry, PublicEntry
 from understudy.privacy import Unit, epsilon_of
@@ -183,7 +185,17 @@ def _schema(manifest: Manifest) -> str:
         f"The schema was learnt from the rows under differential privacy with epsilon = {rounded_up(learnt['epsilon'])} and "
         f"delta = {rounded_up(learnt['delta'])}, which protects {unit.protects}. That budget is not part of the one stated "
         f"here, and adds to it{_sum_of(manifest, ': with this release it is ', '')}. "
-        "What a person has changed in the schema since is not protected."
+        f"{_texts(learnt)}What a person has changed in the schema since is not protected."
+    )
+
+
+def _texts(learnt: Mapping[str, Any]) -> str:
+    """Say below which number of rows no text is shown."""
+    if learnt.get("threshold") is None or learnt.get("rare") is None:
+        return ""
+    return (
+        f"A text is shown only where its count with noise reached {learnt['threshold']:,}: one that no more than "
+        f"{_rows(learnt['rare'])} have is shown with a chance of {rounded_up(learnt['delta'])} at most. "
     )
 
 

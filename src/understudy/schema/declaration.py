@@ -50,6 +50,12 @@ class LearntDeclaration(Declared):
     delta: float = Field(gt=0, lt=1, description="Of the promise under which it was learnt, with epsilon.")
     rho: float | None = Field(default=None, gt=0, description="What the noise cost in zCDP, at the delta that texts leave.")
     texts: float = Field(default=0.0, ge=0, lt=1, description="Of delta, the part for texts that few people share.")
+    threshold: int | None = Field(
+        default=None, ge=1, description="A text was told only where its count with noise reached this number."
+    )
+    rare: int | None = Field(
+        default=None, ge=0, description="A text that no more rows than this have was told with a chance of delta at most."
+    )
     unit: str = Field(default="add_remove", description="What that promise protects: a row, or a person with so many rows.")
     private: bool = Field(default=True, description="false where the noise was seeded, for research.")
 

@@ -31,6 +31,20 @@ MUTANTS = [
         CHANCE,
     ),
     one(
+        "a-number-of-rows-that-is-stated-too-high",
+        36,
+        "a schema states that texts with fewer rows than the threshold are not shown, whatever the noise",
+        ("privacy/questions/shared.py", "self.threshold(unit) - 1 - ceil(self.sigma * far)", "self.threshold(unit) - 1"),
+        f"{SHARED}test_a_text_with_as_many_rows_as_are_stated_is_told_with_no_more_than_the_stated_chance",
+    ),
+    one(
+        "a-number-of-rows-of-the-luckiest-column",
+        36,
+        "the number of rows below which no text is shown is that of the column with the most noise",
+        ("learning/learn.py", "rare=min(", "rare=max("),
+        f"{LEARN}test_what_is_stated_of_texts_holds_for_the_column_with_the_least",
+    ),
+    one(
         "each-column-takes-all-of-delta",
         36,
         "the texts of every column have the delta that is for all of them",
@@ -173,8 +187,8 @@ MUTANTS = [
         "how much noise a column's bins get follows from its exact number of texts",
         (
             "learning/columns.py",
-            "    if kind is None:\n",
-            "    rho /= 1 + int(door._read([(column,)])[0][TEXT])\n    if kind is None:\n",
+            '    if kind == "boolean":\n',
+            '    rho /= 1 + int(door._read([(column,)])[0][TEXT])\n    if kind == "boolean":\n',
         ),
         f"{LEARN}test_on_a_neighbour_the_same_answers_give_the_same_questions_and_the_same_schema",
     ),

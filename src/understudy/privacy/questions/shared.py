@@ -81,6 +81,11 @@ class Shared(Asked[SharedTexts]):
         far = max(-NormalDist().inv_cdf(self.delta / unit.l1), 0.0) * (1 + 1e-9)  # above what its last digits may be off
         return unit.rows + ceil(self.sigma * far) + 1
 
+    def rare(self, unit: Unit, chance: float) -> int:
+        """Return how many rows a text may have at most to be told with no more than ``chance``: by noise alone."""
+        far = max(-NormalDist().inv_cdf(chance), 0.0) * (1 + 1e-9)
+        return max(self.threshold(unit) - 1 - ceil(self.sigma * far), 0)
+
     def require(self, domain: Domain) -> None:
         """Refuse an attribute that is not there."""
         domain.index(self.attribute)
