@@ -56,11 +56,11 @@ TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "utf-16": (GOOD.encode("utf-16"), (CONVERT, CONVERT, CONVERT)),
     "short lines": (
         (GOOD + "Ann,33\n").encode(),
-        ("[columns.day]", "Lines with too few fields: is the separator", RELEASED),
+        ("a line with too few fields", "Lines with too few fields: is the separator", RELEASED),
     ),
     "long lines": (
         (GOOD + "Ann,3,4,5\n").encode(),
-        ("[columns.day]", "Lines with too many fields: are the separator", RELEASED),
+        ("a line with too many fields", "Lines with too many fields: are the separator", RELEASED),
     ),
     "no header": (written(header=()).encode(), ("draft again with --header", HEADER, HEADER)),
     "wrong header": (GOOD.replace("age", "agee", 1).encode(), ("[columns.agee]", 'Did you mean "agee"?', HEADER)),
@@ -73,6 +73,7 @@ TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "byte order mark": (b"\xef\xbb\xbf" + GOOD.encode(), ("[columns.name]", "Every value fits.", RELEASED)),
 }
 """A run over the private rows says less than draft and check: what is wrong with single records stays with the owner."""
+PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
 
 
 @pytest.mark.parametrize("broken", TABLE)
@@ -95,3 +96,16 @@ def test_three_commands_on_a_broken_file(broken: str, tmp_path: Path) -> None:
         assert ("Nothing was spent" in said) == (command[0] == "synthesize" and result.exit_code == 2)
         if command[0] == "synthesize":
             assert not any(name in result.stderr for name in NAMES)
+
+
+@pytest.mark.parametrize("broken", TABLE)
+def test_the_page_shows_what_each_command_says(broken: str) -> None:
+    [row] = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {broken} |")]
+    _, _, *said = (cell.strip(" `") for cell in row.split("|")[:-1])
+    assert said == ["a release" if words == RELEASED else words for words in TABLE[broken][1]]
+
+
+def test_the_page_shows_no_other_file() -> None:
+    part = PAGE.read_text(encoding="utf-8").split("### Broken files")[1].split("\n#")[0]
+    rows = [line.split("|")[1].strip() for line in part.splitlines() if line.startswith("|")]
+    assert rows[2:] == list(TABLE)

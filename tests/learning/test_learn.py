@@ -139,7 +139,7 @@ def test_the_card_says_below_which_number_of_rows_no_text_is_shown() -> None:
 
 
 @pytest.mark.promise(36)
-def test_what_is_stated_of_texts_holds_for_the_column_with_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_stated_of_texts_is_so_of_every_column(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Shared] = []
     ask = Door.ask
 

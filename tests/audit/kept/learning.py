@@ -38,11 +38,11 @@ MUTANTS = [
         f"{SHARED}test_a_text_with_as_many_rows_as_are_stated_is_told_with_no_more_than_the_stated_chance",
     ),
     one(
-        "a-number-of-rows-of-the-luckiest-column",
+        "a-number-of-rows-at-even-chances",
         36,
-        "the number of rows below which no text is shown is that of the column with the most noise",
-        ("learning/learn.py", "rare=min(", "rare=max("),
-        f"{LEARN}test_what_is_stated_of_texts_holds_for_the_column_with_the_least",
+        "the number of rows below which no text is shown is one that is shown every second time",
+        ("learning/learn.py", "one.rare(unit, delta)", "one.rare(unit, 0.5)"),
+        f"{LEARN}test_what_is_stated_of_texts_is_so_of_every_column",
     ),
     one(
         "each-column-takes-all-of-delta",
