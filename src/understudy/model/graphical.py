@@ -86,6 +86,11 @@ class GraphicalModel(Model):
         """Let go of them again."""
         self._kept.forget()
 
+    def forget_work(self) -> None:
+        """Let go of what answers share; it is worked out again where it is needed."""
+        if "calibrated" in self._known:
+            self._known["calibrated"][1].forget()
+
     def given(self, fixed: Mapping[str, int]) -> GraphicalModel:
         """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""
         log_z = self.log_z

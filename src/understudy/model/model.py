@@ -53,6 +53,10 @@ class Model(ABC):
         """Let go of them again."""
         return None
 
+    def forget_work(self) -> None:
+        """Let go of what answers share; it is worked out again where it is needed."""
+        return None
+
     @abstractmethod
     def given(self, fixed: Mapping[str, int]) -> Model:
         """Return the model of the records with these codes (``{"sex": 1}``), exactly; its mass is theirs."""

@@ -21,7 +21,7 @@ Convert = Callable[[SyntheticTable], Any]
 def converter_for(data: Any, schema: Schema) -> Convert:
     """Return what turns synthetic rows of ``schema`` into the kind of table that ``data`` is."""
     if isinstance(data, np.ndarray):
-        return _to_record_array if data.dtype.names is not None else lambda made: made.codes.astype(np.int64)
+        return _to_record_array if data.dtype.names is not None else lambda made: made.narrow.astype(np.int64)
     if isinstance(data, Mapping):
         lists = any(isinstance(values, list) for values in data.values())
         return _to_lists if lists else _to_arrays

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.addresses import give_back
 from understudy.domain import Clique, Combinations
 from understudy.manifest.manifest import (
     NOT_PRIVATE,
@@ -38,7 +39,7 @@ from understudy.privacy import Budget, Measurement
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.inside import inside_weights
 from understudy.release.release import Release
-from understudy.release.synthetic import SyntheticTable
+from understudy.release.synthetic import SyntheticTable, narrowed
 from understudy.schema import Schema
 from understudy.schema.column import fine_name
 from understudy.uncertainty import Evidence, TableMarginals, bounded, bounds
@@ -77,7 +78,7 @@ def make_release(
     convert: Convert = to_arrow,
 ) -> Release:
     """Draw a synthetic table from the run's model, and put everything that may be known about it together."""
-    codes = outcome.draw(rng, settings.rows, settings.most_rows)
+    codes = _drawn(outcome, schema, settings, rng)
     model, rows = outcome.model, len(codes)
     assert model is not None  # nothing could have been drawn
     weight = model.total / rows if rows else 0.0
@@ -102,8 +103,19 @@ def make_release(
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     model.forget_answers()
-    table = SyntheticTable.of_codes(schema, codes, rng, inside_weights(schema, model, outcome.inside))
+    model.forget_work()
+    table = SyntheticTable.of_drawn(schema, codes, rng, inside_weights(schema, model, outcome.inside))
     return Release(manifest, schema, model, outcome.measurements, table, outcome.inside, convert)
+
+
+def _drawn(outcome: Outcome, schema: Schema, settings: Settings, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
+    """Draw the rows, as narrow codes. What the check worked out is let go first, to make room for them."""
+    if outcome.model is not None:
+        outcome.model.forget_work()
+    give_back()
+    codes = narrowed(outcome.draw(rng, settings.rows, settings.most_rows), schema.domain)
+    give_back()
+    return codes
 
 
 def installed_version() -> str:

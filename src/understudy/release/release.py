@@ -203,7 +203,7 @@ class Release(Contents):
 
     @cached_property
     def _counted(self) -> TableMarginals:
-        return TableMarginals(self.domain, self.codes)
+        return TableMarginals(self.domain, self.synthetic.narrow)
 
     def marginal(self, *columns: str) -> Answer:
         """Return the model's counts on ``columns`` in the values of the schema, with their bound where there is one."""
@@ -287,7 +287,7 @@ class Release(Contents):
         return as_text(self.manifest)
 
     def _repr_html_(self) -> str:
-        return as_html(self.manifest, self.arrow.slice(0, 5))
+        return as_html(self.manifest, next(self.synthetic.tables(5)))
 
 
 def load(folder: str | Path) -> Release:

@@ -31,7 +31,7 @@ from understudy.privacy import LinearMap, Measurement, stored_map
 from understudy.release.contents import Contents
 from understudy.release.marks import marked_path
 from understudy.release.synthetic import SyntheticTable
-from understudy.release.tables import read_table, write_table
+from understudy.release.tables import read_table, write_tables
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
 from understudy.schema.column import fine_name
@@ -100,7 +100,7 @@ def refuse_existing(folder: Path, overwrite: bool) -> None:
 
 def write_into(release: Contents, folder: Path, format: str) -> None:
     """Write every file of ``release`` but its page into an existing folder."""
-    write_table(release.arrow, marked_path(folder / f"synthetic.{format}", release.private), release.schema)
+    write_tables(release.synthetic.tables(), marked_path(folder / f"synthetic.{format}", release.private), release.schema)
     save_model(release.model, folder / "model", notice=release.notice)
     _write_measurements(release.measurements, folder / "measurements", release.notice)
     if release.fine:

@@ -37,6 +37,17 @@ With very many columns each has fewer, so that a page stays one that a browser c
 """
 
 
+class Rows(Protocol):
+    """The synthetic table, a column at a time."""
+
+    @property
+    def narrow(self) -> NDArray[np.integer]:
+        """Its codes, rows × columns."""
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return the values of one column."""
+
+
 class Reported(Protocol):
     """A release, as far as its page needs it: the release itself is further down the house, and saves its page with it."""
 
@@ -65,12 +76,8 @@ class Reported(Protocol):
         """How far off each marginal of the table may be."""
 
     @property
-    def arrow(self) -> pa.Table:
+    def synthetic(self) -> Rows:
         """The synthetic table."""
-
-    @property
-    def codes(self) -> NDArray[np.int32]:
-        """The same as codes, rows × columns."""
 
     @property
     def notice(self) -> str:
@@ -291,13 +298,13 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         grouped=width,
         radius=band.radius,
         figures=figures_of(
-            column, release.arrow.column(column.name), _codes(release, column), release.manifest.table.weight
+            column, release.synthetic.column(column.name), _codes(release, column), release.manifest.table.weight
         ),
     )
 
 
-def _codes(release: Reported, column: Column) -> NDArray[np.int32]:
-    return release.codes[:, release.schema.domain.index(column.name)]
+def _codes(release: Reported, column: Column) -> NDArray[np.integer]:
+    return release.synthetic.narrow[:, release.schema.domain.index(column.name)]
 
 
 def bars_for(columns: int) -> int:

@@ -135,6 +135,11 @@ class Binned(Column):
         faults[np.isin(numbers, self._null_moments)] = Fault.MISSING
         return Reading(codes, faults)
 
+    @property
+    def drawn(self) -> bool:
+        """Whether ``decode`` draws values: a bin holds several."""
+        return isinstance(self.bins, RealBins) or bool((self.bins.lowest != self.bins.highest).any())
+
     @cached_property
     def fine(self) -> Binned | None:
         """The same column with finer bins, each inside one of these; None where all bins hold one value alone."""

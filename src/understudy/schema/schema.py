@@ -151,24 +151,57 @@ class Schema:
         Uniformly, or by the weights that ``inside`` has for the fine bins of a column. ``given`` are whole columns that are
         known already. Declared orders hold, and derived columns are worked out.
         """
-        if codes.ndim != 2 or codes.shape[1] != len(self.columns):
-            raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
+        return self.put_together(codes, self.draw(codes, rng, inside, given))
+
+    def draw(
+        self,
+        codes: NDArray[np.integer],
+        rng: np.random.Generator,
+        inside: Mapping[str, NDArray[np.float64]] | None = None,
+        given: Mapping[str, pa.Array] | None = None,
+    ) -> dict[str, pa.Array]:
+        """Return what ``decode`` needs all rows for: the columns whose values are drawn, or that declared orders are about.
+
+        Those that are ``given`` are among them.
+        """
+        self._require_codes(codes)
         known = given or {}
-        apart = {c.name: np.ascontiguousarray(codes[:, position]) for position, c in enumerate(self.columns)}
         arrays: dict[str, pa.Array] = {}
-        for column in self.columns:
-            one = apart[column.name]
-            if len(one) and (one.min() < 0 or one.max() >= column.size):
-                raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
+        for position, column in enumerate(self.columns):
             if column.name in known:
                 arrays[column.name] = known[column.name]
-            elif isinstance(column, Binned):
-                arrays[column.name] = column.decode(one, rng, (inside or {}).get(column.name))
-            else:
-                arrays[column.name] = column.decode(one, rng)
+            elif isinstance(column, Binned) and column.drawn:
+                arrays[column.name] = column.decode(_one(codes, position), rng, (inside or {}).get(column.name))
+            elif column.name in self.orders.measures:
+                arrays[column.name] = column.decode(_one(codes, position), rng)
+        apart = {name: _one(codes, self.domain.index(name)) for name in self.orders.measures}
         self.orders.settle(arrays, apart, rng, inside or {}, tuple(known))
+        return arrays
+
+    def put_together(self, codes: NDArray[np.integer], drawn: Mapping[str, pa.Array]) -> pa.Table:
+        """Return the table of some rows, given their codes and what ``draw`` returned for them."""
+        self._require_codes(codes)
+        arrays = {
+            column.name: drawn[column.name]
+            if column.name in drawn
+            else column.decode(_one(codes, position), np.random.default_rng(0))  # from which nothing is drawn
+            for position, column in enumerate(self.columns)
+        }
         arrays |= {column.name: column.work_out(arrays) for column in self.derived}
         return pa.Table.from_arrays([arrays[column.name] for column in self.written], schema=self.arrow_schema)
+
+    def _require_codes(self, codes: NDArray[np.integer]) -> None:
+        if codes.ndim != 2 or codes.shape[1] != len(self.columns):
+            raise SchemaError(f"Codes must be rows × {len(self.columns)} columns, one for each column of the schema.")
+        for position, column in enumerate(self.columns):
+            one = codes[:, position]
+            if len(one) and (one.min() < 0 or one.max() >= column.size):
+                raise SchemaError(f'Codes of column "{column.name}" must lie between 0 and {column.size - 1}.')
+
+
+def _one(codes: NDArray[np.integer], position: int) -> NDArray[np.integer]:
+    """Return one column by itself, in a type that can be calculated with."""
+    return np.ascontiguousarray(codes[:, position], dtype=np.result_type(codes.dtype, np.int32))
 
 
 def require_reviewed(schema: Schema) -> None:

@@ -57,8 +57,8 @@ THREADED_ABOVE = 1 << 19
 
 
 KEPT, KEPT_ALWAYS = 3, 1 << 21
-"""What answers share is kept up to so many times the cells of the tree, and so many cells more: it takes twice that, since
-tables are kept as they were rearranged as well."""
+"""What answers share is kept up to so many times the cells of the tree, and so many cells more; small tables are kept as
+they were rearranged as well."""
 
 
 class Answers:

@@ -36,6 +36,10 @@ class NumpyCalibrated:
             self._answers = (precision, Answers(self._network, self._beliefs, dtype=DTYPES[precision]))
         return self._answers[1].marginals(cliques, total)
 
+    def forget(self) -> None:
+        """Let go of what answers share."""
+        self._answers = None
+
     def factors(self, family: Family) -> Factors:
         """Return the tables that were multiplied when the family's attribute was eliminated."""
         scopes = tuple(self._network.plan.scopes[node] for node in family.nodes)

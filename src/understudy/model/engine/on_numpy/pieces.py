@@ -30,7 +30,7 @@ Real = type[np.float64] | type[np.float32]
 
 @dataclass(frozen=True)
 class Piece:
-    """A table and the attributes of its axes; remembers how its axes were last rearranged for a product."""
+    """A table and the attributes of its axes; a small one remembers how its axes were last rearranged for a product."""
 
     scope: tuple[int, ...]
     table: NDArray[np.float64]
@@ -46,8 +46,9 @@ class Piece:
         known = self._arranged.get(scope)
         if known is None:
             known = np.ascontiguousarray(self.table.transpose([self.scope.index(i) for i in scope]))
-            self._arranged.clear()  # another thread may want another order meanwhile: what it holds stays its own
-            self._arranged[scope] = known
+            if known.size <= CACHED:  # to move a larger one again takes little beside what it is moved for
+                self._arranged.clear()  # another thread may want another order meanwhile: what it holds stays its own
+                self._arranged[scope] = known
         return known
 
     def ordered(self) -> NDArray[np.float64]:

@@ -31,6 +31,10 @@ class TorchCalibrated:
         """Return the marginals on ``cliques``, each summing to ``total``; always in double precision."""
         return self._answers.marginals(cliques, total)
 
+    def forget(self) -> None:
+        """Let go of what answers share."""
+        vars(self).pop("_answers", None)
+
     def factors(self, family: Family) -> Factors:
         """Return the tables that were multiplied when the family's attribute was eliminated."""
         scopes = tuple(self._network.plan.scopes[node] for node in family.nodes)
