@@ -37,6 +37,7 @@ from understudy.model.engine.on_numpy.pieces import (
 )
 from understudy.model.network import Network
 from understudy.model.threads import workers
+from understudy.model.tree import CELL_BYTES
 
 SLICE_ABOVE = 1 << 21
 """A product with more cells than this is made one slice at a time."""
@@ -56,9 +57,9 @@ THREADED_ABOVE = 1 << 19
 """In a smaller tree (of so many cells) the work is the interpreter's, not NumPy's, and threads only get in its way."""
 
 
-KEPT, KEPT_ALWAYS = 3, 1 << 21
-"""What answers share is kept up to so many times the cells of the tree, and so many cells more; small tables are kept as
-they were rearranged as well."""
+KEPT, KEPT_ALWAYS = 3, 1 << 24
+"""What answers share is kept up to so many times the bytes of the tree, and so many bytes more; small tables are kept as
+they were rearranged as well. Numbers of single precision take half, so twice as many are kept."""
 
 
 class Answers:
@@ -122,23 +123,34 @@ class Answers:
         return found
 
     def _all(self, masks: list[Mask]) -> list[Piece]:
-        """Return the marginals on ``masks``, each inside one part of the model, as probabilities."""
-        if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
-            return [self._marginal(mask) for mask in masks]
-        count = 8 * workers()
-        parts = [masks[k::count] for k in range(count)]
-        with ThreadPoolExecutor(max_workers=workers()) as pool:
-            done = list(pool.map(lambda part: [self._marginal(mask) for mask in part], parts))
-        return [done[k % count][k // count] for k in range(len(masks))]
+        """Return the marginals on ``masks``, each inside one part of the model, as probabilities.
 
-    def _marginal(self, wanted: Mask) -> Piece:
-        """Return one marginal with its axes in domain order."""
-        first = (wanted & -wanted).bit_length() - 1
-        homes = self._homes[first] if wanted else [0]
+        Those that are gathered at the same clique come one after the other: they share most.
+        """
+        places = {mask: self._place(mask) for mask in masks}
+        queue = sorted(places, key=places.__getitem__)
+        if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
+            found = {mask: self._marginal(mask, places[mask]) for mask in queue}
+            return [found[mask] for mask in masks]
+        count = 8 * workers()
+        parts = [queue[k::count] for k in range(count)]
+        with ThreadPoolExecutor(max_workers=workers()) as pool:
+            done = list(pool.map(lambda part: [self._marginal(mask, places[mask]) for mask in part], parts))
+        found = {queue[k]: done[k % count][k // count] for k in range(len(queue))}
+        return [found[mask] for mask in masks]
+
+    def _place(self, wanted: Mask) -> int:
+        """Return the smallest clique that has all of ``wanted``, or the one to gather it at."""
+        homes = self._homes[(wanted & -wanted).bit_length() - 1] if wanted else [0]
         home = next((i for i in homes if wanted & ~self._cliques[i] == 0), -1)
+        return self._root(wanted) if home < 0 else home
+
+    def _marginal(self, wanted: Mask, place: int) -> Piece:
+        """Return one marginal with its axes in domain order, from clique ``place``."""
         # Some BLAS kernels warn of what lies past a table's end; ``mass_of`` looks at what they made.
         with np.errstate(invalid="ignore"):
-            piece = self._gather(self._root(wanted), -1, wanted) if home < 0 else self._within(home, wanted)
+            inside = wanted & ~self._cliques[place] == 0
+            piece = self._within(place, wanted) if inside else self._gather(place, -1, wanted)
             table = piece.ordered()
             return Piece(bits_of(wanted), table * (1.0 / mass_of(table)))
 
@@ -221,11 +233,11 @@ class Answers:
 
     def _forget_some(self, coming: Piece) -> None:
         """Let go of all that is kept where one more would be too much: it is worked out again when it is needed."""
-        self._kept += coming.table.size
-        if self._kept > KEPT * self._network.tree.cells + KEPT_ALWAYS:
+        self._kept += coming.table.nbytes
+        if self._kept > KEPT * CELL_BYTES * self._network.tree.cells + KEPT_ALWAYS:
             self._inside.clear()
             self._messages.clear()
-            self._kept = coming.table.size
+            self._kept = coming.table.nbytes
 
     def _root(self, wanted: Mask) -> int:
         """Choose where to gather: messages that bring one attribute each, then the least work."""
