@@ -96,8 +96,8 @@ def compared(lines: Iterable[Line]) -> list[str]:
     for ratio, auto, best in sorted(found, key=lambda one: -one[0]):
         rows.append(
             f"| {auto['table']}, {auto['epsilon']:g}, {auto['seed']} | {auto['rule']} | {auto['limit']:.0f} "
-            f"| {auto['seconds']:.0f} | {auto['tree_mb']:.3g} | {auto['error']:.4f} | {best['size']} | {best['seconds']:.0f} | {best['error']:.4f} "
-            f"| {ratio:.3f} |"
+            f"| {auto['seconds']:.0f} | {auto['tree_mb']:.3g} | {auto['error']:.4f} | {best['size']} "
+            f"| {best['seconds']:.0f} | {best['error']:.4f} | {ratio:.3f} |"
         )
     return rows
 

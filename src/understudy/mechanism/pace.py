@@ -29,7 +29,7 @@ MOST_CELLS = 1 << 24
 MARGIN = 2.0
 """They are asked for in double precision, of models that are calibrated anew."""
 LARGE, LARGER = 1.5, 120 * MEGABYTE
-"""A byte of the finished model takes so many times as long as one of a small model, and of a large model in proportion to its
+"""A byte of the finished model takes so many times as long as one of a small model, and of a large one in proportion to its
 size: on one table 1.5 times as long at 150 MB and 5.4 times at 660 MB."""
 TABLE_MARGIN = 1.5
 """Times that drawing, refining and writing a table may take of what is forecast."""
