@@ -117,12 +117,14 @@ def found(measured: Sequence[Clique], pairs: Sequence[Clique]) -> int:
     return sum(any(set(pair) <= clique for clique in cliques) for pair in pairs)
 
 
-def ran(command: list[str], log: Path, addresses: int | None) -> dict[str, Any]:
+def ran(command: list[str], log: Path, addresses: int | None, cpu_seconds: int | None = None) -> dict[str, Any]:
     """Run one command of understudy; tell how it ended, its time and its peak memory."""
 
     def limited() -> None:
         if addresses:
             resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+        if cpu_seconds:
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
 
     before = time.perf_counter()
     with log.open("wb") as out:

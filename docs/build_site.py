@@ -30,7 +30,7 @@ CONTENTS = {
     "Reference": ["api", "schema", "workloads", "numbers", "ledger", "stability", "changelog"],
     "Privacy": ["privacy", "threat-model", "auditors", "security", "bounds", "intervals", "evaluation"],
     "Mechanisms": ["mechanisms", "aim2"],
-    "Results": ["accuracy", "results", "scaling", "gpu"],
+    "Results": ["accuracy", "results", "scaling", "large", "gpu"],
     "Contributing": ["contributing", "architecture"],
 }
 """The parts of the site, and their pages in order."""

@@ -174,6 +174,13 @@ def test_each_part_of_the_forecast_counts(part: str, free: float, monkeypatch: p
     assert run(1.1 * free)[0].ended == "time"
 
 
+def test_a_large_model_takes_longer_for_each_byte_when_it_is_finished(free: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = 1.1 * free + room()
+    assert run(limit)[0].ended == "budget"
+    monkeypatch.setattr(pace, "LARGER", 1e-9)
+    assert run(limit)[0].ended == "time"
+
+
 def test_a_stopwatch_stands_still_also_when_what_is_done_meanwhile_fails() -> None:
     time = Time()
     watch = Stopwatch(time)

@@ -8,9 +8,12 @@ import pytest
 
 import understudy
 from release_tables import schema
-from understudy import Schema
+from understudy import Schema, planning
 from understudy.domain import Clique, Combinations
+from understudy.mechanism.calibration import Rates
 from understudy.planning import REHEARSED
+
+RATES = Rates(clique=1e-4, byte=1e-10, marginal=5e-5, look=3e-8, value=5e-8)
 
 
 def wide(columns: int, codes: int = 6) -> Schema:
@@ -28,6 +31,7 @@ def test_a_wide_schema_is_planned_without_a_rehearsal_and_nothing_is_listed(
         return listed(self)
 
     monkeypatch.setattr(Combinations, "__iter__", few)
+    monkeypatch.setattr(planning, "calibrated", lambda: RATES)  # on a machine that is known
     found = understudy.plan(wide(columns, codes), rows=20_000, epsilon=1)
     assert found.rehearsal is None
     assert found.marginals > 18_000
@@ -57,3 +61,12 @@ def test_a_limit_on_memory_is_planned_with() -> None:
     free, tight = (understudy.plan(wide(20), memory=limit, **settings) for limit in (None, "500MB"))  # type: ignore[arg-type]
     assert tight.max_size < free.max_size
     assert tight.memory <= 500 * 2**20 < free.memory
+
+
+@pytest.mark.parametrize("max_size", ["auto", "80MB"])
+def test_no_model_is_larger_than_one_table_of_all_columns(max_size: str) -> None:
+    few = understudy.plan(wide(4), rows=300, epsilon=1, max_size=max_size, rehearse=False)
+    assert few.max_size == 8 * 6**4
+    assert few.least_size < few.max_size
+    one = understudy.plan(wide(1), rows=300, epsilon=1, workload="all-1way", max_size=max_size, rehearse=False)
+    assert one.least_size == one.max_size == 8 * 6

@@ -27,7 +27,7 @@ from understudy.mechanism.forecast import Forecast
 from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.mechanism.schedule import first_budget
 from understudy.metrics import workload_error
-from understudy.model import tree_size
+from understudy.model import CELL_BYTES, tree_size
 from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
@@ -83,6 +83,7 @@ class Plan:
     sigma_single: float
     """The noise if all of the budget went into one marginal: no cell can be known better than this."""
     max_size: int
+    """What the model may grow to; no more than one table of all columns takes."""
     least_size: int
     memory: int
     """Bytes that the whole process may take at its peak, if the model grows to its limit."""
@@ -144,6 +145,7 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         1 - max(wide_share(len(schema.domain), config), config.share * len(schema.domain) / most_rounds)
     ) * most_rounds
     forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
+    least = tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros])
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
         rows=rows,
@@ -155,8 +157,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         most_rounds=most_rounds,
         sigma_first=sigma,
         sigma_single=single,
-        max_size=config.max_size,
-        least_size=tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros]),
+        max_size=max(least, min(config.max_size, CELL_BYTES * schema.domain.cells())),
+        least_size=least,
         memory=base + peak_memory(queries, counted, config.max_size, rows),
         typical_memory=base + peak_memory(queries, counted, forecast.tree, rows),
         seconds=forecast.seconds(queries, rows, calibrated()),

@@ -101,6 +101,15 @@ def test_rounds_to_come_and_what_is_spent_by_then(
     assert shares_to_come(spent, cost, between) == (pytest.approx(rounds), pytest.approx(shares))
 
 
+def test_the_more_rounds_are_to_come_the_smaller_the_model_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an annealing it goes by how many there were as well."""
+    free, first = run(max_size=10**9).seconds, []
+    for between in (1.0, 1000.0):
+        monkeypatch.setattr(capacity, "rounds_between", lambda *facts, between=between: between)
+        first.append(run(capacity="auto", time_limit=0.05 * free, max_size=10**9).rounds[0].limit)
+    assert first[0] > first[1]
+
+
 def test_a_model_does_not_grow_much_in_one_round() -> None:
     made = run(capacity="auto", time_limit=1e9, max_size=10**9)
     for one, other in pairwise(made.rounds):

@@ -9,19 +9,18 @@ decides the same.
 from __future__ import annotations
 
 from understudy.mechanism.config import MEGABYTE, RoundsConfig
-from understudy.mechanism.forecast import ACROSS, CHECKED, DEARER
-from understudy.mechanism.pace import STEPS, Pace
+from understudy.mechanism.forecast import ACROSS, CHECKED, DEARER, rounds_between, standing_out
+from understudy.mechanism.pace import STEPS, Pace, times_large
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget
 
 AIMED = 0.9
 """Of the time limit: what a round costs does not grow evenly with the model, and a model cannot be made smaller again."""
-SMALL, GROWTH = 8 * MEGABYTE, 3
+SMALL, GROWTH = 12 * MEGABYTE, 2
 """A model may grow so many times in a round, or from a small one to that, so that the next is planned by what it costs."""
-FEWEST_BETWEEN = 10
-"""Rounds from one annealing to the next, until the run shows that there are more."""
-FIT_STEPS, NEAR, END_MARGIN = 30, 0.15, 1.5
-"""A byte of the model costs so many steps of a fit in each round, a part of one for each candidate, and at the end more."""
+FIT_STEPS, NEAR, LAST_STEPS = 60, 0.15, 2 * STEPS
+"""A byte of the model costs so many steps of a fit in each round, a part of one for each candidate, and at the end more. The
+steps are those of a small model, as they were measured; those of one that is larger than the cache take twice as long."""
 
 
 class Capacity:
@@ -43,19 +42,23 @@ class Capacity:
         """
         assert self._config.time_limit is not None
         run, pace = self._run, self._pace
-        rounds, shares = shares_to_come(float(run.spent / run.rho), float(budget.total / run.rho), self._between())
+        rounds, shares = shares_to_come(float(run.spent / run.rho), float(budget.total / run.rho), self._between(budget))
         candidates = len(run.rounds[-1].candidates) if run.rounds else len(run.domain)
+        largest = GROWTH * max(run.size, SMALL)
+        dearest = times_large(largest)
         each = pace.rates.byte * (FIT_STEPS + NEAR * candidates) / number
-        end = END_MARGIN * pace.rates.byte * (STEPS + ACROSS * min(len(run.workload.closure), CHECKED))
+        end = pace.rates.byte * (LAST_STEPS + dearest * ACROSS * min(len(run.workload.closure), CHECKED))
         left = AIMED * self._config.time_limit - pace.elapsed - pace.steady - pace.growing
-        left += run.size * (rounds * each + end) - rounds / number * pace.round_seconds
-        most = GROWTH * max(run.size, SMALL) / float(run.share_with(budget, number))
-        return min(max(left, 0.0) / max(shares * each + end, 1e-300), most)
+        left += run.size * (rounds * each + end) - rounds / number * pace.usual_seconds
+        return min(max(left, 0.0) / max(shares * each + end, 1e-300), largest / float(run.share_with(budget, number)))
 
-    def _between(self) -> float:
-        """Return about how many rounds there are from one annealing to the next, by those so far."""
-        made = self._run.rounds
-        return max(FEWEST_BETWEEN, len(made) / max(1, sum(r.annealed for r in made)))
+    def _between(self, budget: RoundBudget) -> float:
+        """Return about how many rounds there are from one annealing to the next: as forecast, and as it went so far."""
+        run, made = self._run, self._run.rounds
+        first = made[0].measurement.scale if made else self._config.scale_for(budget.measure, run.door.unit)
+        expected = rounds_between(run.domain, standing_out(run.workload, self._pace.rows, first))
+        annealed = [r.index for r in made if r.annealed]
+        return (expected + max(annealed, default=0)) / (1 + len(annealed))
 
 
 def shares_to_come(spent: float, cost: float, between: float) -> tuple[float, float]:

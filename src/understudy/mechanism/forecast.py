@@ -68,8 +68,7 @@ class Forecast:
         rounds with it the budget has left after them.
         """
         domain, share = workload.domain, standing_out(workload, rows, noise)
-        columns = min(len(domain), NARROW * (len(domain) / NARROW) ** 0.25)
-        rounds = rounds_to_come(affordable, max(BETWEEN * columns * share, 1.0))
+        rounds = rounds_to_come(affordable, rounds_between(domain, share))
         return cls(rounds, typical_tree(domain, rounds, max_size), share)
 
     def seconds(self, workload: Workload, rows: int, rates: Rates) -> float:
@@ -96,11 +95,17 @@ def table_seconds(workload: Workload, rows: float, rates: Rates) -> float:
     return looks + WRITTEN * rates.value * rows * len(domain) + SHOWN * rates.marginal * refined
 
 
-def standing_out(workload: Workload, rows: int, noise: float) -> float:
+def standing_out(workload: Workload, rows: float, noise: float) -> float:
     """Return the share of W_+ on which noise of √(2/π) σ n is less than twice the rows, which no error exceeds."""
     some = some_of(workload.closure, JUDGED, np.random.default_rng(0))
     most = 2 * rows / (sqrt(2 / pi) * noise)
     return sum(workload.domain.cells(clique) < most for clique in some) / len(some)
+
+
+def rounds_between(domain: Domain, share: float) -> float:
+    """Return about how many rounds there are from one annealing to the next where such a share stands out."""
+    columns: float = min(len(domain), NARROW * (len(domain) / NARROW) ** 0.25)
+    return max(BETWEEN * columns * share, 1.0)
 
 
 def rounds_to_come(affordable: float, between: float) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from understudy.mechanism.calibration import Rates, measured
 from understudy.mechanism.candidates import units
+from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.forecast import ACROSS, table_seconds
 from understudy.mechanism.running import Run
 
@@ -27,8 +28,13 @@ MOST_CELLS = 1 << 24
 """Cells of each of these kinds, at most."""
 MARGIN = 2.0
 """They are asked for in double precision, of models that are calibrated anew."""
+LARGE, LARGER = 1.5, 120 * MEGABYTE
+"""A byte of the finished model takes so many times as long as one of a small model, and of a large one in proportion to its
+size: on one table 1.5 times as long at 150 MB and 5.4 times at 660 MB."""
 TABLE_MARGIN = 1.5
 """Times that drawing, refining and writing a table may take of what is forecast."""
+FEW = 5
+"""Rounds that the next are reckoned by."""
 REST = 1.0
 """Seconds for what depends on nothing."""
 
@@ -41,7 +47,7 @@ class Pace:
 
     def __init__(self, run: Run, limit: float | None) -> None:
         self._run, self._limit = run, limit
-        self._looks, self._rows = [0.0], 0.0
+        self._looks, self.rows = [0.0], 0.0
 
     @cached_property
     def rates(self) -> Rates:
@@ -55,7 +61,7 @@ class Pace:
         if self._limit is None:
             return False
         run, look = self._run, len(self._looks)
-        self._rows = max(run.note(f"rows at look {look}", run.estimated_rows), 0.0)
+        self.rows = max(run.note(f"rows at look {look}", run.estimated_rows), 0.0)
         run.unit_seconds = run.note(f"pace at look {look}", lambda: run.unit_seconds)
         self._looks.append(run.look())
         return self.elapsed + 2 * 1.5 * self.round_seconds + self.growing + self.steady > self._limit
@@ -71,16 +77,27 @@ class Pace:
         return max(b - a for a, b in pairwise(self._looks[-3:]))
 
     @property
+    def usual_seconds(self) -> float:
+        """What the last few rounds took each: one by one they differ, by how many steps their fits took."""
+        some = self._looks[-FEW - 1 :]
+        return (some[-1] - some[0]) / (len(some) - 1)
+
+    @property
     def growing(self) -> float:
         """About how many seconds the run takes after its last round, for work that grows with the model."""
         run = self._run
         across = ACROSS * self.rates.byte * run.size * min(len(run.workload.closure), CHECKED)  # candidates may all be near
-        return STEPS * run.step_seconds + MARGIN * max(run.unit_seconds * _looked_at(run), across)
+        return STEPS * run.step_seconds + max(MARGIN * run.unit_seconds * _looked_at(run), times_large(run.size) * across)
 
     @property
     def steady(self) -> float:
         """The same for work that does not."""
-        return TABLE_MARGIN * table_seconds(self._run.workload, self._rows, self.rates) + REST
+        return TABLE_MARGIN * table_seconds(self._run.workload, self.rows, self.rates) + REST
+
+
+def times_large(size: float) -> float:
+    """Return how many times as long as of a small model a byte of one takes to be looked at, when the model is finished."""
+    return max(LARGE, size / LARGER)
 
 
 def _looked_at(run: Run) -> float:
