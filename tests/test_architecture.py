@@ -121,6 +121,7 @@ ENGINE = "understudy.model.engine"
 USES_ENGINE = {
     f"understudy.model.{name}"
     for name in (
+        "consistency",
         "estimation",
         "generation",
         "graphical",
@@ -129,6 +130,7 @@ USES_ENGINE = {
         "preconditioner",
         "problem",
         "refinement",
+        "regions",
         "solvers",
     )
 } | {"understudy.model"}

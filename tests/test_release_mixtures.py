@@ -58,7 +58,7 @@ def test_a_query_says_why_it_has_no_bootstrap_intervals(release: Release, tmp_pa
     folder = str(release.save(tmp_path / "r"))
     said = CliRunner().invoke(main, ["query", folder, query])
     assert said.exit_code == 0
-    assert "There are no bootstrap intervals: this model is a mixture" in said.output
+    assert "There are no bootstrap intervals: this model is not a graphical one" in said.output
 
 
 def test_every_marginal_of_the_workload_has_a_bound(release: Release) -> None:

@@ -212,7 +212,7 @@ def test_codes_outside_the_domain_are_refused(tmp_path: Path) -> None:
 
 def test_a_later_version_says_what_to_do(tmp_path: Path) -> None:
     save_model(example(), tmp_path)
-    forge(tmp_path, lambda d: d.update(version=3))
+    forge(tmp_path, lambda d: d.update(version=4))
     with pytest.raises(FormatError, match="upgrade"):
         load_model(tmp_path)
 

@@ -120,7 +120,7 @@ def _listed(found: Figures) -> dict[str, Any]:
 def _say(promise: str, release: Release) -> None:
     click.echo(promise)
     if not release.bootstrap.possible:
-        click.echo("There are no bootstrap intervals: this model is a mixture, and they are for graphical models alone.")
+        click.echo("There are no bootstrap intervals: this model is not a graphical one, and they are for those alone.")
     if counted := counted_words(release.manifest.privacy):
         click.echo(counted)
 

@@ -127,16 +127,21 @@ class TableEntry(Entry):
 class ModelEntry(Entry):
     """The model behind the table."""
 
-    size: Size = Field(description="Bytes of its junction tree, or of its components.")
+    size: Size = Field(description="Bytes of its junction tree, of its components, or of its regions.")
     cliques: list[list[str]] = Field(description="Its maximal cliques: columns in one clique depend on each other directly.")
     measured: Size = Field(description="How many noisy marginals it was fitted to.")
     components: Size = Field(
-        default=0, description="Of a mixture, in each component of which columns are independent; 0 for a graphical model."
+        default=0, description="Of a mixture, in each component of which columns are independent; 0 for others."
+    )
+    regions: Size = Field(
+        default=0, description="Of a model of regions: marginals that agree where they overlap. 0 for others."
     )
 
     @property
     def kind(self) -> str:
         """What it is, in words."""
+        if self.regions:
+            return f"set of {self.regions:,} marginals that agree where they overlap"
         return f"mixture of {self.components:,} products" if self.components else "graphical model"
 
 
@@ -163,7 +168,9 @@ class RoundEntry(Entry):
     threshold: Finite = Field(description="How far noise alone would be expected to move it; less lowers the noise.")
     annealed: bool = Field(description="Whether the next round got less noise.")
     final: bool = Field(description="Whether this round used up the budget.")
-    size: Size = Field(description="Bytes of the model's junction tree, or of its components, after the round.")
+    size: Size = Field(
+        description="Bytes of the model's junction tree, of its components, or of its regions, after the round."
+    )
     limit: Size | None = Field(default=None, description="Bytes that it was allowed to grow to; null where nobody kept it.")
 
     @property

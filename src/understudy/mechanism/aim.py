@@ -252,7 +252,7 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
     hopeful = list(judge.hopeful(run, model, some, scale))
     if not run.estimation.graphical:
-        return held_at_once(run.domain, hopeful)
+        return held_at_once(run.domain, run.estimation.within(run.domain, run.model_cliques, hopeful, limit))
     return allowed(run.domain, run.model_cliques, hopeful, limit)
 
 

@@ -22,7 +22,7 @@ CandidateRule = Literal["closure", "workload"]
 Growth = Literal["fixed", "auto"]
 Criterion = Literal["aim", "mwem"]
 NoiseName = Literal["gaussian", "laplace"]
-EstimatorName = Literal["pgm", "relaxed", "generator"]
+EstimatorName = Literal["pgm", "relaxed", "generator", "regions"]
 Zero = TypeVar("Zero")
 
 
@@ -145,8 +145,8 @@ class AimConfig(RoundsConfig):
     adaptive: bool = True
     """Anneal the budget of a round, or give each of ``rounds`` rounds the same (A3)."""
     estimator: EstimatorName = "pgm"
-    """Fit graphical models, or mixtures of products, which have no junction tree: a relaxed table (O1), or what a generator
-    network puts out."""
+    """Fit graphical models; or what has no junction tree: mixtures of products, which are a relaxed table (O1) or what a
+    generator network puts out; or regions, marginals that agree where they overlap (AP-PGM)."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""

@@ -10,6 +10,7 @@ from typing import Any
 from understudy.errors import UserError, did_you_mean
 from understudy.mechanism.aim import Aim
 from understudy.mechanism.aim2 import Aim2, Aim2Config
+from understudy.mechanism.ap_pgm import ApPgm
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.config import AimConfig, CheckedConfig, ModelConfig, NoiseConfig, RoundsConfig
 from understudy.mechanism.gaussian import Gaussian, GaussianPgm
@@ -52,6 +53,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
+        "ap-pgm": Kind(ApPgm, CheckedConfig),
         "gem": Kind(Gem, GemConfig),
         "rap": Kind(Rap, RapConfig),
         "independent": Kind(Independent, ModelConfig),

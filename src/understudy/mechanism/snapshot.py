@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import FormatError, InternalError, UserError
-from understudy.model import EngineFor, Fit, GraphicalModel, Mixture, Model, on_cpu
+from understudy.model import EngineFor, Fit, GraphicalModel, Mixture, Model, RegionModel, on_cpu
 from understudy.privacy import Journal
 
 ENDING = ("iterations", "loss", "residual", "reason", "seconds")
@@ -65,6 +65,8 @@ def remembered(
 
 def light(model: Model | None) -> Model | None:
     """Return the model without what it has calibrated to answer with; it can be made again when asked for."""
+    if isinstance(model, RegionModel):
+        return RegionModel(model.domain, model.tables, model.total, model.zeros)
     if not isinstance(model, GraphicalModel):
         return model
     return GraphicalModel(model.domain, model.parameters, model.total, model.zeros, engine=model.engine)
@@ -77,6 +79,8 @@ def packed(model: Model) -> bytes:
     if isinstance(model, Mixture):
         head: dict[str, Any] = {"components": model.weights.size, "state": [list(part.shape) for part in model.state]}
         tables = [model.weights, *model.tables, *model.state]
+    elif isinstance(model, RegionModel):
+        head, tables = {"regions": [list(clique) for clique in model.tables]}, list(model.tables.values())
     else:
         assert isinstance(model, GraphicalModel)
         head, tables = {"cliques": [list(clique) for clique in model.parameters]}, list(model.parameters.values())
@@ -93,13 +97,18 @@ def unpacked(content: bytes, domain: Domain, zeros: tuple[Zeros, ...]) -> Model:
         total = float(head["total"])
         if "components" in head:
             return _mixture(domain, total, _tables(raw, _shapes(domain, int(head["components"]), head["state"])))
-        cliques = [tuple(map(str, clique)) for clique in head["cliques"]]
+        cliques = [tuple(map(str, clique)) for clique in head["regions" if "regions" in head else "cliques"]]
         if [domain.clique(c) for c in cliques] != cliques or len(set(cliques)) != len(cliques):
             raise _damaged()
         tables = _tables(raw, [domain.shape(clique) for clique in cliques])
         if not 0 <= total < inf:
             raise _damaged()
-        return GraphicalModel(domain, dict(zip(cliques, tables, strict=True)), total, zeros)
+        by_clique = dict(zip(cliques, tables, strict=True))
+        return (
+            RegionModel(domain, by_clique, total, zeros)
+            if "regions" in head
+            else GraphicalModel(domain, by_clique, total, zeros)
+        )
     except (ValueError, TypeError, KeyError, RecursionError, UserError):
         raise _damaged() from None
 

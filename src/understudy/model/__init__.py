@@ -1,9 +1,11 @@
-"""Models of public numbers: graphical ones with junction trees, and mixtures. Inference, estimation, generation.
+"""Models of public numbers: graphical ones with junction trees, mixtures, and regions. Inference, estimation, generation.
 
 Never sees private counts.
 """
 
 from understudy.domain import Zeros
+from understudy.model.consistency import CLOSER as CLOSER_REGIONS
+from understudy.model.consistency import fit_regions
 from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
@@ -13,6 +15,7 @@ from understudy.model.mixture import Mixture
 from understudy.model.model import Model
 from understudy.model.observation import MatrixQuery, Observation, Query, combine, estimate_total
 from understudy.model.problem import shrinkage as shrinkage_of
+from understudy.model.regions import RegionModel, regions_size
 from understudy.model.relaxation import relax, relaxed_size
 from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
@@ -22,6 +25,7 @@ from understudy.model.tree import CELL_BYTES, JunctionTree, candidates_within, j
 __all__ = [
     "CELL_BYTES",
     "CLOSER",
+    "CLOSER_REGIONS",
     "ENGINES",
     "NUMPY",
     "Device",
@@ -38,6 +42,7 @@ __all__ = [
     "Model",
     "Observation",
     "Query",
+    "RegionModel",
     "Solver",
     "Zeros",
     "candidates_within",
@@ -45,10 +50,12 @@ __all__ = [
     "engine_on",
     "estimate_total",
     "fit",
+    "fit_regions",
     "junction_tree",
     "load_model",
     "make_engine",
     "on_cpu",
+    "regions_size",
     "relax",
     "relaxed_size",
     "rounding_distance",

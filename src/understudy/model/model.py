@@ -1,6 +1,6 @@
 """What a model is for the rest of the house: a distribution with a mass that answers marginals and makes records.
 
-Graphical models and mixtures of products are the two kinds. Public numbers only.
+Graphical models, mixtures of products and models of regions are the kinds. Public numbers only.
 """
 
 from __future__ import annotations

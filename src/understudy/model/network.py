@@ -6,6 +6,7 @@ Public numbers only. Says what is to be worked out; an engine (``understudy.mode
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -32,9 +33,7 @@ class Network:
             raise SchemaError("A model needs at least one attribute; the schema declares none.")
         self.domain = domain
         self.cliques = _cover(domain, [*cliques, *(zero.clique for zero in zeros)])
-        self.tree: JunctionTree = junction_tree(domain, self.cliques)
         self.scopes: list[Scope] = [tuple(domain.index(a) for a in clique) for clique in self.cliques]
-        self.plan: Plan = plan(domain.sizes, self.scopes, [domain.index(a) for a in self.tree.order])
         self.shapes = [domain.shape(clique) for clique in self.cliques]
         self.lengths: NDArray[np.int64] = np.array([prod(shape) for shape in self.shapes], dtype=np.int64)
         self.starts: NDArray[np.int64] = np.cumsum(self.lengths) - self.lengths
@@ -44,6 +43,16 @@ class Network:
         """Which cells of the flat vector no structural zero forbids; None where none is forbidden."""
         self.floor: Flat = np.where(allowed, 0.0, -np.inf)
         """The log-potentials of nothing but the zeros: 0, and minus infinity in forbidden cells."""
+
+    @cached_property
+    def tree(self) -> JunctionTree:
+        """The junction tree of the tables; made when it is asked for, since a model of regions has no use for it."""
+        return junction_tree(self.domain, self.cliques)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How the tables are contracted; made when it is asked for."""
+        return plan(self.domain.sizes, self.scopes, [self.domain.index(a) for a in self.tree.order])
 
     def add(self, flat: Flat, clique: Clique, table: NDArray[np.float64], *, everywhere: bool = False) -> None:
         """Add a table over ``clique`` (in domain order) to the first of the network's tables that holds it, or to all."""

@@ -171,6 +171,21 @@ class Layout:
         self.direct = self.plain and np.array_equal(self.index, np.arange(self.cells)[None])
         """Whether the answers are the cells of the network's tables, in their order."""
 
+    def potentials(self, parameters: Flat) -> Flat:
+        """Return the log-potentials of the network's tables at ``parameters``."""
+        if self.direct:
+            return parameters + self.base
+        by_cell = np.append(self.adjoint(parameters), 0.0)
+        return np.asarray(by_cell[self.index].sum(axis=0)) + self.base
+
+    def answers(self, marginals: Flat) -> Flat:
+        """Sum the network's marginals to the observed ones, and ask the queries."""
+        if self.direct:
+            return marginals
+        weights = np.broadcast_to(marginals, self.index.shape).ravel()
+        sums = np.bincount(self.index.ravel(), weights, minlength=self.cells + 1)[: self.cells]
+        return self.forward(sums.astype(np.float64, copy=False))
+
     def split(self, flat: Flat) -> list[Flat]:
         """Cut a vector of answers into one piece an observation."""
         return [flat[a:b] for a, b in zip(self.bounds, self.bounds[1:], strict=False)]

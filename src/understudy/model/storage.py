@@ -13,6 +13,8 @@ the first 16 digits of the array's SHA-256. A model that is not private has a ``
 Version 2 is a mixture of products: ``components`` says how many it has, ``cliques`` is empty, and ``parameters-*.npy``
 holds the weights, then the probabilities of each attribute (components × codes).
 
+Version 3 is a model of regions: ``cliques`` are the regions, and ``parameters-*.npy`` holds their tables, as in version 1.
+
 Writing replaces ``model.json`` last, so a folder always holds a whole model.
 """
 
@@ -38,8 +40,9 @@ from understudy.errors import FormatError, InternalError, SchemaError, UserError
 from understudy.model.graphical import GraphicalModel
 from understudy.model.mixture import Mixture
 from understudy.model.model import Model
+from understudy.model.regions import RegionModel
 
-FORMAT, GRAPHICAL, MIXTURE = "understudy-model", 1, 2
+FORMAT, GRAPHICAL, MIXTURE, REGIONS = "understudy-model", 1, 2, 3
 LARGEST_JSON = 1 << 26
 """Bytes of ``model.json`` that are read at most."""
 MOST_COMPONENTS = 1 << 20
@@ -124,16 +127,39 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     numbers = _array(Path(folder), "parameters", found, sum(lengths), np.dtype("<f8"))
     if not np.all(np.isfinite(numbers)):
         raise _damaged("a potential is not finite")
-    tables = [part.reshape(domain.shape(c)) for c, part in zip(cliques, _cut(numbers, lengths), strict=True)]
-    return GraphicalModel(domain, dict(zip(cliques, tables, strict=True)), found.total, _zeros(Path(folder), domain, found))
+    parts = zip(cliques, _cut(numbers, lengths), strict=True)
+    tables, zeros = {c: part.reshape(domain.shape(c)) for c, part in parts}, _zeros(Path(folder), domain, found)
+    if found.version == REGIONS:
+        return _regions(domain, tables, found.total, zeros)
+    return GraphicalModel(domain, tables, found.total, zeros)
 
 
 def _parts(model: Model) -> list[NDArray[np.float64]]:
     """Return the numbers that a model is made of, in the order in which they are saved."""
     if isinstance(model, Mixture):
         return [model.weights, *model.tables]
-    assert isinstance(model, GraphicalModel)
-    return list(model.parameters.values())
+    return list(_by_clique(model).values())
+
+
+def _by_clique(model: Model) -> Mapping[Clique, NDArray[np.float64]]:
+    """Return the tables of a model that has some for cliques: potentials, or regions."""
+    if isinstance(model, RegionModel):
+        return model.tables
+    return model.parameters if isinstance(model, GraphicalModel) else {}
+
+
+def _version(model: Model) -> int:
+    return MIXTURE if isinstance(model, Mixture) else REGIONS if isinstance(model, RegionModel) else GRAPHICAL
+
+
+def _regions(
+    domain: Domain, tables: dict[Clique, NDArray[np.float64]], total: float, zeros: tuple[Zeros, ...]
+) -> RegionModel:
+    """Return a model of regions; tables that are no marginals of one mass are damage."""
+    room = ROUNDING * max(total, 1.0)
+    if not tables or any(np.any(table < 0) or abs(float(table.sum()) - total) > room for table in tables.values()):
+        raise _damaged("its regions are not marginals of the same mass")
+    return RegionModel(domain, tables, total, zeros)
 
 
 def _mixture(folder: Path, domain: Domain, found: _Description) -> Mixture:
@@ -169,10 +195,10 @@ def _describe(model: Model, contents: Mapping[str, bytes], notice: str) -> dict[
     }
     return _Description(
         format=FORMAT,
-        version=MIXTURE if isinstance(model, Mixture) else GRAPHICAL,
+        version=_version(model),
         domain=_Domain(attributes=list(model.domain.attributes), sizes=list(model.domain.sizes)),
         total=float(model.total),
-        cliques=[list(clique) for clique in model.parameters] if isinstance(model, GraphicalModel) else [],
+        cliques=[list(clique) for clique in _by_clique(model)],
         zeros=[_ZerosEntry(clique=list(zero.clique), combinations=_combinations(zero)) for zero in model.zeros],
         parameters=arrays["parameters"],
         forbidden=arrays["zeros"],
@@ -225,9 +251,9 @@ def _description(folder: Path) -> _Description:
     if document.get("format") != FORMAT:
         raise FormatError(f'{folder / "model.json"} is not a saved model: its "format" is not "{FORMAT}".')
     version = document.get("version")
-    if isinstance(version, int) and version > MIXTURE:
-        raise FormatError(f"The model was saved in format {version}; this release reads up to {MIXTURE}: upgrade it.")
-    if version not in (GRAPHICAL, MIXTURE) or isinstance(version, bool):
+    if isinstance(version, int) and version > REGIONS:
+        raise FormatError(f"The model was saved in format {version}; this release reads up to {REGIONS}: upgrade it.")
+    if version not in (GRAPHICAL, MIXTURE, REGIONS) or isinstance(version, bool):
         raise _damaged("its version is not a known one")
     checksum = document.pop("checksum", None)
     try:

@@ -34,7 +34,7 @@ from understudy.manifest.manifest import (
     WorkloadEntry,
 )
 from understudy.mechanism import Outcome, Round
-from understudy.model import Mixture, Model
+from understudy.model import Mixture, Model, RegionModel
 from understudy.privacy import Budget, Measurement
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.inside import inside_weights
@@ -179,7 +179,9 @@ def _asked(workload: Workload, clique: Clique) -> AskedEntry | None:
 def _model(model: Model, outcome: Outcome) -> ModelEntry:
     cliques = [list(clique) for clique in model.cliques]
     components = model.weights.size if isinstance(model, Mixture) else 0
-    return ModelEntry(size=model.size, cliques=cliques, measured=len(outcome.measurements), components=components)
+    regions = len(cliques) if isinstance(model, RegionModel) else 0
+    measured = len(outcome.measurements)
+    return ModelEntry(size=model.size, cliques=cliques, measured=measured, components=components, regions=regions)
 
 
 def _round(r: Round) -> RoundEntry:

@@ -38,7 +38,7 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
 def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     privacy, model = manifest.privacy, manifest.model
     promise = parameters(privacy)
-    what = model.kind if model.components else f"{len(model.cliques)} cliques"
+    what = model.kind if model.components or model.regions else f"{len(model.cliques)} cliques"
     rounds = len(manifest.rounds)
     in_rounds = f", {rounds} round{'s' * (rounds != 1)}" if rounds else ""
     how = f"{manifest.mechanism.name}{in_rounds}, {len(manifest.charges)} charges"

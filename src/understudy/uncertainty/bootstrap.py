@@ -105,7 +105,7 @@ class Bootstrap:
 
     @property
     def possible(self) -> bool:
-        """Whether there can be draws: a graphical model is fitted again as it was, a mixture is not."""
+        """Whether there can be draws: a graphical model is fitted again as it was, another is not."""
         return isinstance(self.evidence.model, GraphicalModel)
 
     @cached_property
@@ -113,7 +113,7 @@ class Bootstrap:
         """The models that other noise would have led to."""
         if not isinstance(self.model, GraphicalModel):
             raise UserError(
-                "This release has a mixture, and bootstrap intervals are for graphical models alone: leave them out."
+                "This release has no graphical model, and bootstrap intervals are for those alone: leave them out."
             )
         number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
         rng = np.random.default_rng([SEED, 0])

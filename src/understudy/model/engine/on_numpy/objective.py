@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
-
 from understudy.model.engine.on_numpy.calibrated import NumpyCalibrated
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.semirings import Scratch
@@ -24,24 +22,9 @@ class NumpyObjective:
 
     def evaluate(self, parameters: Vector) -> tuple[Flat, float]:
         """Return the answers to all observations, of a table of mass 1, and log Z."""
-        beliefs = self._inference.infer(self._potentials(parameters), self._scratch)
-        return self._answers(beliefs.marginals), beliefs.log_z
+        beliefs = self._inference.infer(self._layout.potentials(cast(Flat, parameters)), self._scratch)
+        return self._layout.answers(beliefs.marginals), beliefs.log_z
 
     def calibrate(self, parameters: Vector) -> NumpyCalibrated:
         """Run inference at ``parameters``, and keep all of it."""
-        return NumpyCalibrated(self._layout.network, self._inference.infer(self._potentials(parameters)))
-
-    def _potentials(self, parameters: Vector) -> Flat:
-        if self._layout.direct:
-            return cast(Flat, parameters) + self._layout.base
-        by_cell = np.append(self._layout.adjoint(cast(Flat, parameters)), 0.0)
-        return np.asarray(by_cell[self._layout.index].sum(axis=0)) + self._layout.base
-
-    def _answers(self, marginals: Flat) -> Flat:
-        """Sum the network's marginals to the observed ones, and ask the queries."""
-        if self._layout.direct:
-            return marginals
-        index, cells = self._layout.index, self._layout.cells
-        weights = np.broadcast_to(marginals, index.shape).ravel()
-        sums = np.bincount(index.ravel(), weights, minlength=cells + 1)[:cells]
-        return self._layout.forward(sums.astype(np.float64, copy=False))
+        return NumpyCalibrated(self._layout.network, self._inference.infer(self._layout.potentials(cast(Flat, parameters))))
