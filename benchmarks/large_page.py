@@ -74,6 +74,13 @@ def spark(found: Line) -> str:
     return table(head, rows)
 
 
+def busy(lines: list[Line]) -> str:
+    """The runs beside which something else ran, in words."""
+    found = [r for r in lines if r["beside"] and r["limit"] and "error" in r]
+    words = [f"{r['table']}, {r['limit']:.0f} s: {r['seconds']:.0f} s ({r['beside']})" for r in found]
+    return "; ".join(words) + "."
+
+
 def page(sizes: list[Line], drawn: list[Line], counted: Line) -> str:
     """The whole page."""
     most = max(drawn, key=lambda r: int(r["rows"]))
@@ -106,6 +113,8 @@ Rule 1 took the rounds to come for fewer than they were, so that on *msnbc* the 
 for the last rounds. Rule 2 forecasts them as `plan` does. It missed the limit on *fire*. A traced run with
 another seed took 294 s, of which 137 to ask a finished model of 660 MB for all triples: 13 times as long as one of 150 MB.
 Rule 3, which is in use, counts with that. Limits that were missed: {capacity.missed(sizes)}
+
+On a busy machine: {busy(sizes)}
 
 One seed each. With another seed the error at 80 MB on *fire* was 6 % larger, so that ratios near 1 say little.
 
