@@ -43,6 +43,16 @@ ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (10, 30, 100, 300, 500)
 COLUMN_ROWS = 10_000
 SIZES = (2, 3, 4, 6, 10, 20)
+STEPS = {
+    "plan": "plan",
+    "first": "first measurements",
+    "round": "a round",
+    "last": "last fit and check",
+    "making": "table and bounds",
+    "saving": "saving with the report",
+    "query": "loading and a query",
+    "evaluate": "evaluating",
+}
 
 
 def band(attributes: int, side: int, width: int) -> tuple[Domain, list[tuple[str, ...]]]:
@@ -128,36 +138,47 @@ def dependent(columns: int) -> tuple[Schema, NDArray[np.int32]]:
     return Schema.from_domain({f"c{i:03}": size for i, size in enumerate(sizes)}), codes
 
 
-def job_columns(count: str) -> dict[str, Any]:
-    """Each step of a run on all triples, with one round: CPU seconds, since a run uses what cores there are."""
-    schema, codes = dependent(int(count))
-    found: dict[str, Any] = {"columns": int(count)}
-    began = [time.process_time()]
+class Laps:
+    """Of each step: CPU seconds, since a run uses what cores there are, and the most memory that the process had."""
 
-    def lap(name: str) -> None:
-        found[name] = time.process_time() - began[0]
-        began[0] = time.process_time()
+    def __init__(self) -> None:
+        self.found: dict[str, float] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._began = time.process_time()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+
+    def end(self, step: str) -> None:
+        """Note what the step took, and begin the next."""
+        self.found |= {f"{step}_seconds": time.process_time() - self._began, f"{step}_mb": peak_mb()}
+        self._begin()
+
+
+def job_columns(count: str) -> dict[str, Any]:
+    """Each step of a run on all triples, with one round."""
+    schema, codes = dependent(int(count))
+    laps = Laps()
 
     def told(event: Event) -> None:
-        names = {RoundStarted: "first_seconds", RoundEnded: "round_seconds", Finished: "last_seconds"}
+        names = {RoundStarted: "first", RoundEnded: "round", Finished: "last"}
         if type(event) in names:
-            lap(names[type(event)])
+            laps.end(names[type(event)])
 
     plan(schema, rows=COLUMN_ROWS, epsilon=1, rehearse=False)
-    lap("plan_seconds")
+    laps.end("plan")
     release = synthesize(codes, schema, epsilon=1, time_limit=0, seed=1, progress=told)
-    lap("making_seconds")
+    laps.end("making")
     with TemporaryDirectory() as folder:
         release.save(Path(folder) / "release")
-        lap("saving_seconds")
-        found["page_mb"] = (Path(folder) / "release" / "report.html").stat().st_size / 2**20
+        laps.end("saving")
+        page_mb = (Path(folder) / "release" / "report.html").stat().st_size / 2**20
         again = load(Path(folder) / "release")
         again.marginal(*schema.domain.attributes[:2])
-        lap("query_seconds")
-    found["peak_mb"] = peak_mb()
+        laps.end("query")
     evaluate(codes, release)
-    lap("evaluate_seconds")
-    return found
+    laps.end("evaluate")
+    return {"columns": int(count), "page_mb": page_mb, **laps.found}
 
 
 JOBS: dict[str, tuple[Callable[[str], dict[str, Any]], tuple[int, ...]]] = {
@@ -192,6 +213,10 @@ def table(points: list[dict[str, Any]], heads: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def _listed(exponents: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in exponents.items())
+
+
 def page(results: dict[str, Any]) -> str:
     tree = {
         "tree_mb": "junction tree, MB",
@@ -208,19 +233,9 @@ def page(results: dict[str, Any]) -> str:
         "peak_mb": "peak, MB",
     }
     rows = {"rows": "rows", "seconds": "s", "peak_mb": "peak, MB"}
-    columns = {
-        "columns": "columns",
-        "plan_seconds": "plan, s",
-        "first_seconds": "first measurements, s",
-        "round_seconds": "a round, s",
-        "last_seconds": "last fit and check, s",
-        "making_seconds": "table and bounds, s",
-        "saving_seconds": "saving with the report, s",
-        "query_seconds": "loading and a query, s",
-        "evaluate_seconds": "evaluating, s",
-        "page_mb": "report, MB",
-        "peak_mb": "peak of the run, MB",
-    }
+    seconds = {"columns": "columns"} | {f"{step}_seconds": f"{words}, s" for step, words in STEPS.items()}
+    memory = {"columns": "columns"} | {f"{step}_mb": f"{words}, MB" for step, words in STEPS.items()}
+    memory["page_mb"] = "the report's file, MB"
     exponents = {k: f"{v:.2f}" for k, v in results["exponents"].items()}
     return f"""# How the cost grows
 
@@ -256,9 +271,14 @@ A made-up table of {COLUMN_ROWS:,} rows, 2 to 20 values a column, ε = 1, one ro
 {COLUMNS[-1]} columns. CPU seconds, on {results.get("columns_when", results["when"])}. What a step
 looks at is limited by public numbers: the marginals that a table is refined towards, those that a release lists a bound for,
 those that an evaluation compares. Exponents between the last two:
-{", ".join(f"{name} {value:.2f}" for name, value in results["column_exponents"].items())}.
+{_listed(results["column_exponents"])}.
 
-{table(results["columns"], columns)}
+{table(results["columns"], seconds)}
+
+The most memory that the whole process had while the step ran; before the first it has what Python and its libraries take.
+Exponents: {_listed(results["column_memory_exponents"])}.
+
+{table(results["columns"], memory)}
 """
 
 
@@ -308,8 +328,9 @@ def main() -> int:
         "attributes": growth(results["attributes"], "attributes", "seconds_a_step"),
         "rows": growth(results["rows"], "rows", "seconds"),
     }
-    steps = ("first", "round", "last", "making", "saving", "query", "evaluate")
-    results["column_exponents"] = {step: growth(results["columns"], "columns", f"{step}_seconds") for step in steps}
+    timed = [step for step in STEPS if step != "plan"]  # which takes no time
+    results["column_exponents"] = {step: growth(results["columns"], "columns", f"{step}_seconds") for step in timed}
+    results["column_memory_exponents"] = {step: growth(results["columns"], "columns", f"{step}_mb") for step in STEPS}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))
     next_wall.main()
@@ -317,6 +338,7 @@ def main() -> int:
         draw(results)
     slow = {name: value for name, value in results["exponents"].items() if value > 1.25}
     slow |= {name: value for name, value in results["column_exponents"].items() if value > 2.25}
+    slow |= {f"memory of {name}": value for name, value in results["column_memory_exponents"].items() if value > 1.25}
     for name, value in slow.items():
         print(f"MISSED: {name} grows with exponent {value:.2f}; proportional is 1, to the pairs of columns 2")
     return 1 if slow else 0

@@ -19,11 +19,14 @@ from understudy.cli import main
 from understudy.errors import CapacityError, Spent
 from understudy.ledger import Ledger
 from understudy.mechanism import mechanism, memory
+from understudy.mechanism.aim import FEWEST_CHECKED
 from understudy.mechanism.candidates import allowed, held_at_once
 from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
+from understudy.mechanism.outcome import MOST_ROWS
 from understudy.planning import stand_in
 from understudy.privacy import Budget
+from understudy.release.synthetic import ROWS_TOGETHER
 from understudy.request import Request
 from understudy.schema import Schema
 from understudy.source import MemorySource
@@ -138,11 +141,13 @@ def synthesize_request(memory: str | None) -> Request:
 def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless they are asked for; each then stands for more than one. What is free may depend on the table."""
     monkeypatch.setattr(memory, "VALUE_BYTES", 2**15)
+    monkeypatch.setattr(memory, "ROW_BYTES", 0)
     monkeypatch.setattr(memory, "resident", lambda: memory.PROCESS)
     settings = {"epsilon": 50, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
-    limit = memory.PROCESS + memory.FIXED + 90 * 9 * 2**15
+    limit = memory.PROCESS + memory.FIXED + 90 * 9 * 2**15 + 2**17  # for the model, and less than a row
+    load = Workload.parse("all-1way", schema().domain)
     made = understudy.synthesize(table(400), schema(), memory=2 * limit, **settings)  # type: ignore[arg-type]
-    assert memory.rows_within(9, limit) == 90
+    assert memory.rows_within(load, limit) == 90
     assert made.manifest.table.rows == pytest.approx(400, abs=30)
     monkeypatch.setattr(memory, "peak_memory", lambda *_: 0)
     monkeypatch.setattr("understudy.request.peak_memory", lambda *_: 0)
@@ -152,10 +157,40 @@ def test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free(monkeypat
     more = understudy.synthesize(table(400), schema(), memory=limit, rows=120, **settings)  # type: ignore[arg-type]
     assert more.manifest.table.rows == 120
     monkeypatch.setattr(memory, "_left", lambda: iter([MEGABYTE]))
-    assert memory.rows_within(9, None) is None
+    assert memory.rows_within(load, None) is None
     monkeypatch.setattr(memory, "resident", lambda: 100 * limit)  # a private table in memory, say
     monkeypatch.setattr(memory, "memory_left", lambda limit=None: 0)
-    assert memory.rows_within(9, limit) == 90
+    assert memory.rows_within(load, limit) == 90
+
+
+@pytest.mark.promise(35)
+@pytest.mark.parametrize("columns", [1, 12, 300])
+@pytest.mark.parametrize("drawn", [0, None])
+@pytest.mark.parametrize("model", [0, 2**20])
+def test_as_many_rows_as_fit_fit(columns: int, drawn: int | None, model: int) -> None:
+    load = Workload.parse("all-1way", Schema.from_domain({f"c{i}": 4 for i in range(columns)}).domain)
+    for limit in (memory.PROCESS, memory.PROCESS + memory.FIXED, 300 * MEGABYTE, 2**30, 2**33):
+        rows = memory.rows_within(load, limit, model, drawn)
+        assert rows is not None
+        room = limit - memory.PROCESS - memory.FIXED - memory.CELL_BYTES * load.cells - memory.MODELS * model
+        assert memory.rows_memory(rows, columns, drawn) <= max(0, room)
+        assert rows == MOST_ROWS or memory.rows_memory(rows + 1, columns, drawn) > room
+
+
+@pytest.mark.promise(35)
+def test_a_limit_on_addresses_limits_the_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run may take is asked before it spends, and the number of rows is only known afterwards."""
+    monkeypatch.setattr(memory, "most_addresses", lambda: 2**31)
+    load = Workload.parse("all-1way", Schema.from_domain({f"c{i}": 4 for i in range(100)}).domain)
+    within = memory.rows_within(load, None)
+    assert within is not None
+    assert 0 < within == memory.rows_within(load, 2**31 - memory.ADDRESSES - memory.LIBRARIES)
+    assert memory.rows_within(load, 2**33) == within
+
+
+def test_what_is_promised_is_what_other_rooms_do() -> None:
+    assert memory.DECODED == ROWS_TOGETHER
+    assert memory.FEW == FEWEST_CHECKED
 
 
 @pytest.mark.promise(14)

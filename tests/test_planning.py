@@ -10,10 +10,11 @@ import understudy
 from release_tables import schema
 from understudy import Schema, planning
 from understudy.domain import Clique, Combinations
+from understudy.errors import CapacityError
 from understudy.mechanism.calibration import Rates
 from understudy.planning import REHEARSED
 
-RATES = Rates(clique=1e-4, byte=1e-10, marginal=5e-5, look=3e-8, value=5e-8)
+SOME_MACHINE = Rates(clique=1e-4, byte=4e-10, marginal=5e-5, look=3e-8, value=5e-8)
 
 
 def wide(columns: int, codes: int = 6) -> Schema:
@@ -31,7 +32,7 @@ def test_a_wide_schema_is_planned_without_a_rehearsal_and_nothing_is_listed(
         return listed(self)
 
     monkeypatch.setattr(Combinations, "__iter__", few)
-    monkeypatch.setattr(planning, "calibrated", lambda: RATES)  # on a machine that is known
+    monkeypatch.setattr(planning, "calibrated", lambda: SOME_MACHINE)  # on a fast one even this may take seconds
     found = understudy.plan(wide(columns, codes), rows=20_000, epsilon=1)
     assert found.rehearsal is None
     assert found.marginals > 18_000
@@ -54,6 +55,14 @@ def test_a_rehearsal_is_made_where_it_takes_seconds_or_is_asked_for() -> None:
     settings = {"rows": 300, "epsilon": 1, "workload": "all-1way"}
     assert understudy.plan(schema(), **settings).rehearsal is not None  # type: ignore[arg-type]
     assert understudy.plan(schema(), rehearse=False, **settings).rehearsal is None  # type: ignore[arg-type]
+
+
+def test_a_rehearsal_that_does_not_fit_is_refused_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"rows": 300, "epsilon": 1, "workload": "all-1way"}
+    monkeypatch.setattr("understudy.mechanism.memory.memory_left", lambda memory=None: 1000)
+    assert understudy.plan(schema(), **settings).rehearsal is None  # type: ignore[arg-type]
+    with pytest.raises(CapacityError):
+        understudy.plan(schema(), rehearse=True, **settings)  # type: ignore[arg-type]
 
 
 def test_a_limit_on_memory_is_planned_with() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import UserError
+from understudy.errors import CapacityError, UserError
 from understudy.mechanism import AimConfig
 from understudy.mechanism.aim import wide_share
 from understudy.mechanism.calibration import calibrated
@@ -130,7 +130,12 @@ def plan(
     asked = Request.of(schema, budget, workload, options=options, unit=unit, rows=rows, memory=memory)
     found = _arithmetic(asked, rows)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
-    return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
+    try:
+        return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
+    except CapacityError:
+        if rehearse:
+            raise
+        return found  # nobody has asked for a rehearsal that does not fit
 
 
 def _arithmetic(asked: Request, rows: int) -> Plan:
@@ -159,8 +164,8 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         sigma_single=single,
         max_size=max(least, min(config.max_size, CELL_BYTES * schema.domain.cells())),
         least_size=least,
-        memory=base + peak_memory(queries, counted, config.max_size, rows),
-        typical_memory=base + peak_memory(queries, counted, forecast.tree, rows),
+        memory=base + peak_memory(queries, counted, config.max_size, rows, schema.drawn),
+        typical_memory=base + peak_memory(queries, counted, forecast.tree, rows, schema.drawn),
         seconds=forecast.seconds(queries, rows, calibrated()),
         columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
         rehearsal=None,

@@ -111,7 +111,7 @@ class Request:
             case = Case(queries, budget.rho, neighbours, taken.get("max_size", AimConfig().max_size), wanted or GUESSED_ROWS)
             mechanism, errors = _chosen(case, taken)
         _require_growing(mechanism, taken)
-        taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted)
+        taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted, drawn=declared.drawn)
         how = mechanism_of(mechanism, taken)
         return cls(declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
 
@@ -147,7 +147,7 @@ class Request:
     def peak(self) -> int:
         """Bytes that the run may add to its process at the peak, if the model grows to its limit."""
         counted = self.mechanism.expects(self.workload)
-        return peak_memory(self.workload, counted, self.mechanism.max_size, self.rows)
+        return peak_memory(self.workload, counted, self.mechanism.max_size, self.rows, self.schema.drawn)
 
     @property
     def settings(self) -> Settings:
@@ -249,7 +249,7 @@ def _require_growing(mechanism: str, options: Mapping[str, Any]) -> None:
 
 
 def _within(
-    memory: int | None, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None
+    memory: int | None, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None, *, drawn: int
 ) -> Mapping[str, Any]:
     """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are.
 
@@ -257,7 +257,7 @@ def _within(
     """
     grows = options.get("capacity") == AUTO and "max_size" not in options
     room = growing_memory(memory) if grows else memory
-    most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows)
+    most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows, drawn)
     return {**options, "max_size": most} if most and (grows or most < how.max_size) else options
 
 

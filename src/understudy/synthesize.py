@@ -184,7 +184,8 @@ def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
     counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
-    most = rows_within(len(asked.schema.columns), asked.memory)
+    tree = 0 if outcome.model is None else outcome.model.size
+    most = rows_within(asked.workload, asked.memory, tree, asked.schema.drawn)
     settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most)
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 

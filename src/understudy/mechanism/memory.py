@@ -7,6 +7,7 @@ codes take a byte or two a value; files and queries are read some rows at a time
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from understudy.addresses import most_addresses
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.config import MEGABYTE
-from understudy.mechanism.outcome import ASKED_AGAIN
+from understudy.mechanism.outcome import ASKED_AGAIN, MOST_ROWS
 from understudy.privacy.door import HELD_BYTES
 from understudy.quantities import show_size
 from understudy.workload import Workload
@@ -33,10 +34,22 @@ MOST_EACH = 1 << 15
 """Marginals that a round or a later step looks at, at most."""
 MODELS = 8
 """Of the largest model: what it shares among its answers, a fit, the tables of the next."""
-VALUE_BYTES = 24
-"""A value of the synthetic table: its code, the code in an order to refine it by, the value in a column."""
+RESTING = 3
+"""Of the same, while rows are drawn and written, where all that is asked for then was asked for, and kept, …"""
+FEW = 1_000
+"""… by the check: of so few marginals it asks for all."""
+VALUE_BYTES, ROW_BYTES = 6, 32
+"""A value of the synthetic table while rows are drawn: its code, and that of a row that moves; an order of the rows."""
+CODE_BYTES, DECODED_BYTES = 4, 12
+"""The same once they are drawn: as narrow codes, twice, and as a value among those that are written at a time …"""
+DECODED = 1 << 20
+"""… so many rows."""
+DRAWN_BYTES = 8
+"""A value that was drawn inside its bin."""
 ADDRESSES = 256 * MEGABYTE
 """Address space that threads reserve and do not use; a limit on it (``ulimit -v``) counts it all the same."""
+LIBRARIES = 512 * MEGABYTE
+"""Address space of libraries beyond what they use, such as code that is never called."""
 FREE_SHARE = 0.9
 """Of what the system has free: others use it too."""
 
@@ -48,30 +61,51 @@ GIVEN_SHARE = 0.75
 CONTROL = Path("/sys/fs/cgroup")
 
 
-def peak_memory(workload: Workload, counted: Sequence[Clique], model: int, rows: int | None = None) -> int:
+def peak_memory(
+    workload: Workload, counted: Sequence[Clique], model: int, rows: int | None = None, drawn: int | None = None
+) -> int:
     """Return how many bytes a run adds to its process at the peak, with a model whose tree grows to ``model`` bytes.
 
-    ``counted`` are the marginals that are counted in the first pass, and held.
+    ``counted`` are the marginals that are counted in the first pass, and held. In ``drawn`` columns of the synthetic table
+    values are drawn inside bins; None: in all.
     """
     cells = counted.cells if isinstance(counted, Combinations) else sum(map(workload.domain.cells, counted))
     held = max(8 * cells, min(8 * workload.cells, HELD_BYTES)) + CELL_BYTES * min(workload.cells, COMPARED)
     held += 8 * min(workload.cells, ASKED_AGAIN)
     listed = EACH * min(len(workload.closure), MOST_EACH)
     largest = min(model, 8 * workload.domain.cells())
-    return FIXED + held + listed + MODELS * largest + VALUE_BYTES * (rows or 0) * len(workload.domain)
+    few = len(workload.closure) <= FEW and workload.cells <= ASKED_AGAIN
+    table = rows_memory(rows or 0, len(workload.domain), drawn)
+    return FIXED + held + listed + max(MODELS * largest, (RESTING if few else MODELS) * largest + table)
 
 
-def capacity_within(memory: int, workload: Workload, counted: Sequence[Clique], rows: int | None = None) -> int:
+def rows_memory(rows: int, columns: int, drawn: int | None = None) -> int:
+    """Return what a synthetic table takes while it is made, in bytes; values are drawn inside bins in ``drawn`` columns."""
+    inside = DRAWN_BYTES * (columns if drawn is None else drawn)
+    written = rows * (CODE_BYTES * columns + inside) + DECODED_BYTES * min(rows, DECODED) * columns
+    return max(rows * (VALUE_BYTES * columns + ROW_BYTES), written)
+
+
+def capacity_within(
+    memory: int, workload: Workload, counted: Sequence[Clique], rows: int | None = None, drawn: int | None = None
+) -> int:
     """Return the largest tree, in bytes, with which a whole process stays within ``memory``; 0 where none does."""
-    return max(0, memory - PROCESS - peak_memory(workload, counted, 0, rows)) // MODELS
+    return max(0, memory - PROCESS - peak_memory(workload, counted, 0, rows, drawn)) // MODELS
 
 
-def rows_within(columns: int, memory: int | None) -> int | None:
-    """Return how many synthetic rows of so many columns fit into a process of ``memory`` bytes; None where none is set.
+def rows_within(workload: Workload, memory: int | None, model: int = 0, drawn: int | None = None) -> int | None:
+    """Return how many synthetic rows fit into a process of ``memory`` bytes, or into the address space that it is limited
+    to, beside a model with a tree of ``model`` bytes; None where neither is set.
 
     Never by what is free: that depends on the private table, which may be in memory, and the number of rows is released.
     """
-    return None if memory is None else max(0, memory - PROCESS - FIXED) // (VALUE_BYTES * columns)
+    limits = [memory, None if (most := most_addresses()) is None else most - ADDRESSES - LIBRARIES]
+    room = min((limit for limit in limits if limit is not None), default=None)
+    if room is None:
+        return None
+    room -= PROCESS + FIXED + CELL_BYTES * min(workload.cells, COMPARED) + MODELS * model
+    columns = len(workload.domain)
+    return max(bisect_right(range(MOST_ROWS + 1), room, key=lambda rows: rows_memory(rows, columns, drawn)) - 1, 0)
 
 
 def require_memory(needed: int, memory: int | None = None) -> None:

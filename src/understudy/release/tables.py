@@ -38,14 +38,18 @@ def write_tables(tables: Iterator[pa.Table], path: Path, schema: Schema) -> None
         del first
         for table in tables:
             writer.write_table(table)
+            del table  # not to be held while the next is made
 
 
 def write_csv(tables: Iterator[pa.Table], file: BinaryIO, schema: Schema) -> None:
     """Write tables as the columns of ``schema`` spell their values; null is an empty field unless it has a spelling."""
-    for number, table in enumerate(tables):
-        if not number:
+    headed = False
+    for table in tables:
+        if not headed:
             _write_lines(file, [_quoted(pa.array([name], pa.large_string())) for name in table.column_names])
         _write_rows(table, file, schema)
+        headed = True
+        del table
 
 
 def _write_rows(table: pa.Table, file: BinaryIO, schema: Schema) -> None:

@@ -178,6 +178,11 @@ class Schema:
         self.orders.settle(arrays, apart, rng, inside or {}, tuple(known))
         return arrays
 
+    @cached_property
+    def drawn(self) -> int:
+        """How many columns ``draw`` returns."""
+        return sum((isinstance(c, Binned) and c.drawn) or c.name in self.orders.measures for c in self.columns)
+
     def put_together(self, codes: NDArray[np.integer], drawn: Mapping[str, pa.Array]) -> pa.Table:
         """Return the table of some rows, given their codes and what ``draw`` returned for them."""
         self._require_codes(codes)

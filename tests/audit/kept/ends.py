@@ -177,8 +177,8 @@ MUTANTS: list[Mutant] = [
         "As many synthetic rows as fit into what is free, which depends on the table",
         (
             "mechanism/memory.py",
-            "    return None if memory is None else max(0, memory - PROCESS - FIXED) // (VALUE_BYTES * columns)",
-            "    return (memory_left(memory) or 0) // (VALUE_BYTES * columns)",
+            "    room = min((limit for limit in limits if limit is not None), default=None)",
+            "    room = memory_left(memory)",
         ),
         f"{MEMORY}test_no_more_rows_are_drawn_than_the_limit_allows_whatever_is_free",
     ),
