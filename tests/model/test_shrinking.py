@@ -51,3 +51,12 @@ def test_only_lone_one_way_marginals_are_shrunk() -> None:
 
 def test_too_few_cells_to_tell_are_left_alone() -> None:
     assert not shrinkage(Observation(("sex",), np.array([5.0, 7.0]), 60.0)).any()
+
+
+def test_a_start_fitted_without_shrinking_does_not_hold_the_last_fit_up() -> None:
+    observed = [Observation(("age",), noisy(1000.0, 0), 1000.0)]
+    start = fit(DOMAIN, observed, total=float(ROWS.sum())).model
+    assert max(float(np.abs(table).max()) for table in start.parameters.values()) > 1000  # as logarithms: far from anything
+    again = fit(DOMAIN, observed, start=start, total=float(ROWS.sum()), solver=CLOSER)
+    assert again.reason == "converged"
+    assert again.iterations < 20  # from there it took 503

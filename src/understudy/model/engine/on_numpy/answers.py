@@ -37,7 +37,6 @@ from understudy.model.engine.on_numpy.pieces import (
 )
 from understudy.model.network import Network
 from understudy.model.threads import workers
-from understudy.model.tree import CELL_BYTES
 
 SLICE_ABOVE = 1 << 21
 """A product with more cells than this is made one slice at a time."""
@@ -234,7 +233,7 @@ class Answers:
     def _forget_some(self, coming: Piece) -> None:
         """Let go of all that is kept where one more would be too much: it is worked out again when it is needed."""
         self._kept += coming.table.nbytes
-        if self._kept > KEPT * CELL_BYTES * self._network.tree.cells + KEPT_ALWAYS:
+        if self._kept > KEPT * self._network.tree.size + KEPT_ALWAYS:
             self._inside.clear()
             self._messages.clear()
             self._kept = coming.table.nbytes
