@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from understudy.mechanism import running
-from understudy.mechanism.anchors import FIRM, anchored, on_simplex
+from understudy.mechanism.anchors import FIRM, anchored, on_simplex, settled
 from understudy.model import Observation
 from understudy.schema import parse_schema
 
@@ -22,8 +22,9 @@ def test_an_anchor_is_the_average_by_inverse_variance() -> None:
     *given, anchor = anchored([ONE, TWO], ["a"], 42.0)
     assert given == [ONE, TWO]
     mean = (np.array([50.0, -10.0, 0.0]) + 2 * np.array([40.0, 0.0, 2.0])) / 3
-    np.testing.assert_allclose(anchor.values, on_simplex(mean, 42.0))
-    assert anchor.sigma == pytest.approx((1 / 4 + 1 / 2) ** -0.5 / FIRM)
+    sigma = (1 / 4 + 1 / 2) ** -0.5
+    np.testing.assert_allclose(anchor.values, settled(mean, sigma, 42.0))
+    assert anchor.sigma == pytest.approx(sigma / FIRM)
     assert anchor.clique == ("a",)
 
 
@@ -45,6 +46,42 @@ def test_the_nearest_distribution() -> None:
         if (one >= 0).all():
             tries.append(float(((one - values) ** 2).sum()))
     assert ((found - values) ** 2).sum() == pytest.approx(min(tries))
+
+
+FALLING = np.append(20_000 * 0.7 ** np.arange(20), np.zeros(20))
+SIGMA = 60.0
+
+
+def drawn(counts: np.ndarray[Any, Any], number: int = 200) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(8)
+    return [counts + rng.normal(0, SIGMA, len(counts)) for _ in range(number)]
+
+
+def test_an_empty_tail_stays_nearly_empty() -> None:
+    """Clipped at zero, half of the noise on twenty empty codes would be rows."""
+    total = FALLING.sum()
+    clipped, found = (
+        np.mean([way(noisy)[20:].sum() for noisy in drawn(FALLING)])
+        for way in (lambda y: on_simplex(y, total), lambda y: settled(y, SIGMA, total))
+    )
+    assert found < 0.4 * clipped
+
+
+@pytest.mark.parametrize("place", [0, 30, 39])
+def test_a_value_that_many_rows_share_is_kept(place: int) -> None:
+    counts = FALLING.copy()
+    counts[place] += 8 * SIGMA
+    found = np.mean([settled(noisy, SIGMA, counts.sum())[place] for noisy in drawn(counts)])
+    assert found == pytest.approx(counts[place], rel=0.05)
+
+
+@pytest.mark.parametrize("total", [1e-3, 10.0, 1e9])
+@pytest.mark.parametrize("values", [[0.0], [-5.0, -4.0], [1e9, -1e9, 3.0], [2.0, 1.0, 2.0, 1.0]])
+@pytest.mark.parametrize("sigma", [1e-4, 1.0, 1e6])
+def test_settled_counts_are_a_distribution(values: list[float], sigma: float, total: float) -> None:
+    found = settled(np.array(values), sigma, total)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(total, abs=1e-6)
 
 
 TEXT = '[columns.pay]\nkind = "integer"\nmin = 0\nmax = 3999\nbins = 40\nother = 0\n' + "".join(
