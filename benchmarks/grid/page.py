@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grid import figure_data, provenance_page, store
-from grid.cells import OURS
+from grid.cells import ESTIMATED, FAMILY, OURS
 from grid.page_below import ERRORS, below
 from grid.page_peers import peer_sections, worse_than_peers
 from grid.paper import Found, Row, rows
@@ -90,6 +90,8 @@ def grid_tables(results: Results) -> str:
     parts = ["## The grid"]
     for workload in dict.fromkeys(w for _, w, _, _ in results.groups):
         parts.append(f"### {workload}\n\n{_errors(results, workload)}")
+    if others := _others(results):
+        parts.append(f"### Other papers' mechanisms\n\n{others}")
     parts.append(f"### Cost of AIM\n\n{_cost(results)}")
     parts.append(f"### Bounds of AIM\n\n{_bounds(results)}")
     refused = "\n".join(f"- {line}" for line in _refusals(results.lines))
@@ -98,8 +100,16 @@ def grid_tables(results: Results) -> str:
     return "\n\n".join(parts) if len(parts) > 3 else ""
 
 
-def _errors(results: Results, workload: str) -> str:
-    known = [m for m in OURS if any(key[1:3] == (workload, m) for key in results.groups)]
+def _others(results: Results) -> str:
+    """The same of other papers' mechanisms and of AIM with other estimators, all-3way, with AIM beside them."""
+    names = [*FAMILY, *(f"aim:{name}" for name in ESTIMATED)]
+    run = {key[:2] + key[3:] for key in results.groups if key[2] in names}
+    some = Results(line for line in results.lines if (line["dataset"], line["workload"], line["epsilon"]) in run)
+    return _errors(some, "all-3way", ("aim", *names)) if run else ""
+
+
+def _errors(results: Results, workload: str, names: Sequence[str] = OURS) -> str:
+    known = [m for m in names if any(key[1:3] == (workload, m) for key in results.groups)]
     lines = ["| table | ε | " + " | ".join(known) + " | trials |", "|---|---:|" + "---:|" * (len(known) + 1)]
     settings = dict.fromkeys((d, w, e) for d, w, m, e in results.groups if w == workload and m in known)
     order = list(dict.fromkeys(s[0] for s in settings))

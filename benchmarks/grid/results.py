@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -88,17 +88,20 @@ class Evidence:
     quick: Results
     peers: Results
     downstream: dict[str, Any] | None
+    family: Results = field(default_factory=lambda: Results([]))
+    """Other papers' mechanisms, and AIM with other estimators."""
 
     @classmethod
     def load(cls, folder: Path) -> Evidence:
         """Read what there is."""
-        grid, quick, peers = (Results.load(folder / f"{name}.jsonl") for name in ("grid", "quick", "peers"))
-        return cls(grid, quick, peers, _json(folder / "downstream.json"))
+        names = ("grid", "quick", "peers", "family")
+        grid, quick, peers, family = (Results.load(folder / f"{name}.jsonl") for name in names)
+        return cls(grid, quick, peers, _json(folder / "downstream.json"), family)
 
     @property
     def ours(self) -> Results:
         """Every cell of ours, whichever plan ran it: with the same seed and code its error is the same in all of them."""
-        lines: Sequence[store.Line] = [*self.peers.lines, *self.quick.lines, *self.grid.lines]
+        lines: Sequence[store.Line] = [*self.peers.lines, *self.quick.lines, *self.family.lines, *self.grid.lines]
         return Results(line for line in lines if "/" not in line["mechanism"])
 
     @property

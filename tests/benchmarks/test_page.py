@@ -112,6 +112,39 @@ def test_ours_is_compared_with_the_best_mst_of_any_peer() -> None:
     assert found_of("mst-mean", *ours) is None
 
 
+def test_our_own_mst_counts_where_it_is_the_best() -> None:
+    lines = (line("aim", 1.0), line("mst", 1.5))
+    assert str(found_of("mst-mean", *lines, peers=(line("dpmm/mst", 3.0),))) == "1.5"
+    assert str(found_of("mst-mean", *lines, peers=(line("dpmm/mst", 1.2),))) == "1.2"
+
+
+def test_other_papers_mechanisms_are_compared_where_they_were_run() -> None:
+    rest = [line(name, 3.0) for name in paper.REST if name not in ("gem", "privmrf")]
+    lines = [line("aim", 1.0), *rest, line("gem", 2.0), line("privmrf", 4.0)]
+    lines += [line("aim", 1.0, epsilon=10.0), line("privmrf", 1.0, epsilon=10.0), line("mwem", 0.5, epsilon=10.0)]
+    wanted = {
+        "privmrf-mean-all-3way": "2",
+        "privmrf-most-all-3way": "4",
+        "gem-mean-all-3way": "2",
+        "gem-before": "100 %",
+        "mwem-before": "0 %",
+        "gem-best": "0 %",
+        "best-share": "50 %",
+        "mwem-best": "50 %",
+        "next-mean": "2",
+    }
+    assert {key: str(found_of(key, *lines)) for key in wanted} == wanted
+    assert found_of("privmrf-mean-target", *lines) is None
+    assert found_of("next-mean", *(one for one in lines if one["mechanism"] != "rap")) is None
+
+
+def test_the_stored_runs_of_the_family_are_on_the_page() -> None:
+    assert STORED.family.lines
+    for name in ("privmrf-mean-all-3way", "privbayes-mean-all-3way", "rap-mean-all-3way", "ablation-O1"):
+        (row,) = (row for row in paper.rows() if row.key == name)
+        assert row.ours(STORED.everyone) is not None, name
+
+
 def test_the_peers_change_no_figure_but_those_of_mst() -> None:
     for row in paper.rows():
         if not row.key.startswith("mst-"):
