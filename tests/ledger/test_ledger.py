@@ -200,6 +200,30 @@ def test_a_run_that_chooses_several_at_a_time_can_be_resumed(
     assert all(list(r.before.parameters) for r in outcome.rounds if r.before is not None)
 
 
+@pytest.mark.parametrize("answers", [5, 8, 11, 15])
+def test_a_run_in_which_pairs_take_turns_can_be_resumed(
+    tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many it chooses, and when it measures again what it found, follows from what is on record: 15 answers are some of
+    those that were measured again.
+    """
+    monkeypatch.setattr(pool, "LISTED", 1)
+    monkeypatch.setattr(pool, "PAIRS", 1)
+    monkeypatch.setattr(aim, "together", lambda pool: 2)
+    ledger, how = fresh(tmp_path), {"rounds": 40, "adaptive": True, "noise": ResearchNoise(1)}
+    with pytest.raises(Stop):
+        play(ledger.begin("people", BUDGET, FACTS), stopping_after(answers), **how)
+    if answers == 15:
+        monkeypatch.setattr(aim, "by_chance", lambda estimate: pytest.fail("it was on record"))
+    outcome = play(log := ledger.resume("people", FACTS), **how)
+    log.finish()
+    (run,) = ledger.state().runs
+    assert run.charges == outcome.charges
+    assert float(outcome.spent / BUDGET.rho) == pytest.approx(1.0)
+    assert not outcome.rounds[-1].final
+    assert {("a",), ("b",), ("c",)} <= {m.clique for m in outcome.measurements[3 + len(outcome.rounds) :]}
+
+
 @pytest.mark.parametrize("answers", [4, 7, 10])
 def test_a_resumed_run_fits_and_scores_only_what_is_new(
     tmp_path: Path, answers: int, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,8 @@ the last round has come is also asked before the first; estimation weights by 1/
 ``understudy.model``); Δ_t is the largest weight among the allowed candidates and the exponential mechanism
 uses ε/(2Δ), because the scores are not monotone (in ``understudy.privacy``); a candidate that cannot win is left out of
 C_t, and of thousands only those are in it that the model has grown towards, and some others in turn (in ``pool``);
-of more than 110 attributes several marginals are chosen before the next estimate; where sums of cells are asked for, scores
+of more than 110 attributes several marginals are chosen before the next estimate, and the rounds end when only chance is
+left to be measured (in ``turns``); where sums of cells are asked for, scores
 and measurements are of sums (in ``strategy``); a run may start from public data (in ``starting``);
 one-way marginals that drown in the noise are measured again before anything larger, and those of a wide table get a
 larger share of the budget; a small share of the budget is kept for a last look at how far the
@@ -38,6 +39,7 @@ from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
 from understudy.mechanism.strategy import strategy_for
+from understudy.mechanism.turns import Rounds, Seen, Turns, by_chance
 from understudy.model import CELL_BYTES, Model, tree_size
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
@@ -115,16 +117,18 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
         capacity = Capacity(run, config, pace)
         ended: Literal["budget", "time"] = "budget"
         budget = next_budget(run, config, budget)
-        most = at_first = together(pool)
+        turns = Turns(pool, together(pool))
         while True:  # line 10: while ρ_used < ρ
-            number = budget.times(most, run.remaining)  # one, but for a wide table
+            number = budget.times(turns.number, run.remaining)  # one, but for a wide table
             last = pace.is_last()
             limit = run.share_with(budget, number) * capacity.now(budget, number)  # lines 11 and 12: (ρ_used / ρ) MAX-SIZE
             if last and not budget.final:
                 budget, number, ended = last_budget(run.remaining, config.share), 1, "time"
-            done = run_rounds(run, pool, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
-            model, most = done.model, done.fitted if done.fitted < number else min(2 * most, at_first)
-            if budget.final:
+            done = run_rounds(run, turns, budget, int(limit), model, judge=judge, number=number)  # lines 12–15
+            model, nothing_left = done.model, turns.ended(done, number, float(run.remaining / budget.annealed().total))
+            if nothing_left and not budget.final:
+                model = measure_again(run, config, turns.found)  # not in the paper: costs what is left
+            if nothing_left or budget.final:
                 rounds = config.rounds_for(len(run.domain))
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 # line 18 is left to the model
@@ -132,24 +136,16 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """What some rounds that were played together led to."""
-
-    model: Model
-    annealed: bool
-    fitted: int
-    """How many of those chosen fitted into the model together, and were measured."""
-
-
-def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Model, *, judge: Judge, number: int) -> Rounds:
+def run_rounds(
+    run: Run, turns: Turns, budget: RoundBudget, limit: int, model: Model, *, judge: Judge, number: int
+) -> Rounds:
     """Lines 12–15: one selection, one measurement, one estimate; or ``number`` of the first two before the estimate.
 
     Costs ε²/8 + 1/(2σ²) for each.
     """
-    config, first, began = judge.config, len(run.rounds) + 1, run.seconds
+    config, first, began, limit = judge.config, len(run.rounds) + 1, run.seconds, turns.within(limit, run.size)
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
-    choices = candidates(run, pool, scale, limit, model, judge=judge)  # C_t: no cost
+    choices = candidates(run, turns.pool, scale, limit, model, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
     scored = judge.scored(run, model, choices, scale)
     number = min(number, len(scored))
@@ -161,16 +157,23 @@ def run_rounds(run: Run, pool: Pool, budget: RoundBudget, limit: int, model: Mod
         clique: measure_chosen(run, config, known[clique], rho, index=first + k) for k, clique in enumerate(taken)
     }
     after = run.estimate(first + len(taken) - 1)  # line 15: no cost
-    seconds, still = (run.seconds - began) / len(taken), 0
+    seconds, seen = (run.seconds - began) / len(taken), list[Seen]()
     for selection, left in _in_turn(chosen, scored):
         if selection.clique not in measured:
             continue
         done = _played(run, left, selection, measured[selection.clique], judge=judge, models=(model, after))
-        still += done.change <= done.threshold
-        last = done.index == first + len(taken) - 1
-        annealed = last and config.adaptive and 2 * still >= len(taken)
+        seen.append(_seen(run, known[selection.clique], done, compared=turns.sweeps))
+        annealed = (
+            len(seen) == len(taken) and config.adaptive and (turns.over or 2 * sum(s.still for s in seen) >= len(seen))
+        )
         run.record(replace(done, annealed=annealed, final=budget.final, limit=limit, seconds=seconds))
-    return Rounds(after, run.rounds[-1].annealed, len(taken))
+    return Rounds(after, run.rounds[-1].annealed, seen)
+
+
+def _seen(run: Run, chosen: Candidate, done: Round, *, compared: bool) -> Seen:
+    """Return what a round showed, ``compared`` with what chance would do."""
+    chance = run.note(f"chance of round {done.index}", lambda: by_chance(chosen.estimate)) if compared else 0.0
+    return Seen(done.clique, done.change, done.threshold, chance)
 
 
 def _played(
@@ -234,6 +237,18 @@ def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction
     how, unit = None if chosen.query is None else strategy_for(chosen.query).measured, run.door.unit
     scale = config.scale_for(rho, unit) if how is None else linear_scale_for(rho, how, config.noise, unit)
     return run.measure(chosen.clique, scale=scale, noise=config.noise, round_index=index, query=how)
+
+
+def measure_again(run: Run, config: AimConfig, found: Sequence[Clique]) -> Model:
+    """Measure one-way marginals and what was ``found`` once more. Costs all that is left."""
+    queries = {m.clique: m.query for m in run.measurements}
+    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config), *found]))
+    parts = allocate(run.remaining, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
+    for clique, part in zip(cliques, parts, strict=True):
+        query, unit = queries[clique], run.door.unit
+        scale = config.scale_for(part, unit) if query is None else linear_scale_for(part, query, config.noise, unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=len(run.rounds), query=query)
+    return run.estimate(len(run.rounds))
 
 
 def _scale_of_cells(run: Run, chosen: Candidate, measurement: Measurement) -> float:

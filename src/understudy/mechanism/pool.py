@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd, sqrt
+from math import ceil, gcd, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,11 @@ class Pool:
             order = np.argsort(cells, kind="stable")
             found = [found[i] for i in np.sort(order[np.cumsum(cells[order]) <= MOST_CELLS])]
         return found or self.smallest
+
+    @property
+    def sweep(self) -> int:
+        """In how many rounds every pair has its turn, while the model is light."""
+        return 1 if self.all_pairs else ceil(len(self.domain) / max(1, PAIRS // len(self.domain)))
 
     @property
     def smallest(self) -> list[Clique]:
