@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import understudy
 from release_tables import schema
@@ -12,7 +14,10 @@ from understudy import Schema, planning
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError
 from understudy.mechanism.calibration import Rates
+from understudy.metrics import workload_error
 from understudy.planning import REHEARSED
+from understudy.source import MemorySource
+from understudy.workload import Workload
 
 SOME_MACHINE = Rates(clique=1e-4, byte=4e-10, marginal=5e-5, look=3e-8, value=5e-8)
 
@@ -79,3 +84,31 @@ def test_no_model_is_larger_than_one_table_of_all_columns(max_size: str) -> None
     assert few.least_size < few.max_size
     one = understudy.plan(wide(1), rows=300, epsilon=1, workload="all-1way", max_size=max_size, rehearse=False)
     assert one.least_size == one.max_size == 8 * 6
+
+
+def test_a_rehearsal_of_a_wide_workload_compares_some_of_its_marginals_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    declared = Schema.from_domain({f"c{i}": 2 + i % 3 for i in range(9)})
+    domain, rng = declared.domain, np.random.default_rng(3)
+    codes = planning.stand_in(declared, 400, rng)
+    release = understudy.synthesize(codes, declared, epsilon=1, workload="all-1way", seed=1)
+    workload = Workload.parse("all-3way", domain)
+    real = MemorySource.of_codes(codes, domain)
+    exact = workload_error(workload, real.count(workload.cliques), release.table_marginals(workload.cliques))
+    assert planning.rehearsed_error(workload, codes, release) == pytest.approx(exact)
+
+    counted: list[int] = []
+    count = MemorySource.count
+
+    def noted(self: MemorySource, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        counted.append(sum(map(domain.cells, cliques)))
+        return count(self, cliques)
+
+    monkeypatch.setattr(MemorySource, "count", noted)
+    monkeypatch.setattr(planning, "MOST_COMPARED", 40)
+    monkeypatch.setattr(planning, "AT_ONCE", 200)
+    assert planning.rehearsed_error(workload, codes, release) == pytest.approx(exact, rel=0.15)  # 40 of 84, seeded
+    assert len(counted) > 3
+    assert max(counted) <= 200
+    assert sum(counted) <= 40 * 64

@@ -26,22 +26,25 @@ from understudy.mechanism.choosing import Case, forecasts
 from understudy.mechanism.forecast import Forecast
 from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.mechanism.schedule import first_budget
-from understudy.metrics import workload_error
 from understudy.model import CELL_BYTES, tree_size
 from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
+from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
 from understudy.synthesize import synthesize
+from understudy.workload import Workload
 
 MOST_REHEARSED = 200_000
 """Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""
 REHEARSED = 8.0
 """Seconds that a rehearsal may be expected to take, unless one is asked for."""
+MOST_COMPARED, MOST_CELLS, AT_ONCE = 2_000, 1 << 27, 1 << 22
+"""Marginals of a workload that a rehearsal compares, and their cells; of more, so many are drawn. Cells that are held."""
 CLASSES = 6
 STAND_IN_SEED = 7
 
@@ -195,10 +198,21 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     unit = asked.unit.kind
     release = synthesize(codes, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
     seconds = monotonic() - began
-    real = MemorySource.of_codes(codes, schema.domain).count(workload.cliques)
-    error = workload_error(workload, real, [release.table_marginal(*c) for c in workload.cliques])
-    manifest = release.manifest
+    error, manifest = rehearsed_error(workload, codes, release), release.manifest
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
+
+
+def rehearsed_error(workload: Workload, codes: NDArray[np.int32], release: Release) -> float:
+    """Return the workload error of a rehearsal, some marginals at a time; of very many, so many are drawn."""
+    made_up, queries = MemorySource.of_codes(codes, workload.domain), len(workload.cliques)
+    most = max(1, min(MOST_COMPARED, MOST_CELLS * len(workload.closure) // max(workload.cells, 1)))
+    places = range(queries) if queries <= most else np.random.default_rng(STAND_IN_SEED).choice(queries, most, replace=False)
+    shares = {workload.cliques[i]: workload.shares[i] * queries / len(places) for i in map(int, places)}
+    total = 0.0
+    for block in workload.domain.blocks(shares, AT_ONCE):
+        for clique, real, made in zip(block, made_up.count(block), release.table_marginals(block), strict=True):
+            total += shares[clique] * float(np.abs(workload.errors(clique, real - made)).sum())
+    return total / max(len(codes), 1)
 
 
 def _plain(schema: Schema) -> Schema:
