@@ -15,6 +15,8 @@ DELTA = 1e-9
 OURS = ("aim", "mwem", "independent", "gaussian", "gaussian+pgm")
 FAMILY = ("mst", "privbayes+pgm", "privmrf", "privsyn+pgm", "rap", "gem")
 """Other papers' mechanisms that run on the tables of this one (HDMM+PGM refuses all of their workloads)."""
+QUICK_FAMILY = ("mst", "privbayes+pgm", "privmrf", "privsyn+pgm")
+"""Those of them whose runs take seconds."""
 ESTIMATED = ("relaxed", "generator")
 """AIM with another estimator; the first is the paper's ablation O1."""
 ROUNDS = (2, 4, 8, 16, 32, 64, 128, 256)

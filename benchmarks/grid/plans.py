@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, ESTIMATED, FAMILY, OURS, ROUNDS, Cell
+from grid.cells import ABLATIONS, CAPACITIES, EPSILONS, ESTIMATED, FAMILY, OURS, QUICK_FAMILY, ROUNDS, Cell
 from peers import environments
 
 TABLES = ("titanic", "adult", "salary", "fire", "msnbc")
@@ -82,8 +82,10 @@ def mwem() -> Iterator[Cell]:
 
 
 def family() -> Iterator[Cell]:
-    """Other papers' mechanisms, and AIM with other estimators, on two tables."""
+    """Other papers' mechanisms, and AIM with other estimators; on large tables and other workloads those that are quick."""
     yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 3, [*FAMILY, *(f"aim:{name}" for name in ESTIMATED)])
+    yield from cross(("salary", "fire", "msnbc"), ["all-3way"], PRACTICAL, 1, QUICK_FAMILY)
+    yield from cross(("titanic", "adult"), ["target", "skewed"], PRACTICAL, 1, QUICK_FAMILY)
 
 
 def stored() -> Iterator[Cell]:
