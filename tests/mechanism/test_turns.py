@@ -163,16 +163,3 @@ def test_a_run_ends_when_all_is_found_and_spends_the_rest_on_what_was(
     replayed: list[Event] = []
     mechanism(name).run(Replay(door, outcome), Workload.all_kway(MANY, 2), on_event=replayed.append)  # type: ignore[arg-type]
     assert [e for e in replayed if isinstance(e, Selected)] == [e for e in told if isinstance(e, Selected)]
-
-
-def test_regions_that_are_chosen_together_fit_together(wide: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each would have had room by itself; all of them had taken three times as much as a round may."""
-    monkeypatch.setattr(aim, "together", lambda pool: 10)
-    domain, rng, rows = Domain.of({f"x{i:02}": 20 for i in range(30)}), np.random.default_rng(1), 2_000
-    shared = rng.integers(0, 20, (rows, 1))
-    codes = np.where(rng.random((rows, 30)) < 0.7, shared, rng.integers(0, 20, (rows, 30)))
-    door = Door(MemorySource.of_codes(codes, domain), Budget.of(rho=10), noise=ResearchNoise(1))
-    outcome = mechanism("aim", estimator="regions", max_size=200_000).run(door, Workload.all_kway(domain, 2))
-    assert max(len([r for r in outcome.rounds if r.before is one.before]) for one in outcome.rounds) > 1
-    pair = 8 * 20 * 20  # where none fits, the smallest is taken all the same
-    assert all(r.size <= r.limit + pair for r in outcome.rounds)
