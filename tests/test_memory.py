@@ -16,16 +16,17 @@ from click.testing import CliRunner
 import understudy
 from release_tables import schema, table
 from understudy.cli import main
+from understudy.domain import Domain
 from understudy.errors import CapacityError, Spent
 from understudy.ledger import Ledger
-from understudy.mechanism import mechanism, memory
+from understudy.mechanism import aim, mechanism, memory, pool
 from understudy.mechanism.aim import FEWEST_CHECKED
 from understudy.mechanism.candidates import allowed, held_at_once
 from understudy.mechanism.config import MEGABYTE
 from understudy.mechanism.memory import peak_memory, require_memory
 from understudy.mechanism.outcome import MOST_ROWS
 from understudy.planning import stand_in
-from understudy.privacy import Budget
+from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.release.synthetic import ROWS_TOGETHER
 from understudy.request import Request
 from understudy.schema import Schema
@@ -273,3 +274,19 @@ def test_candidates_whose_estimates_would_take_too_much_are_left_out() -> None:
     some = allowed(wide, [], list(Workload.all_kway(wide, 2).closure), 2**40)
     assert sum(map(wide.cells, some)) <= memory.COMPARED
     assert len(some) == 48 + (memory.COMPARED - 48 * 1001) // 1001**2
+
+
+@pytest.mark.promise(35)
+def test_regions_that_are_chosen_together_fit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would have had room by itself; all of them had taken three times as much as a round may."""
+    monkeypatch.setattr(pool, "LISTED", 100)
+    monkeypatch.setattr(pool, "PAIRS", 200)
+    monkeypatch.setattr(aim, "together", lambda pool: 10)
+    domain, rng, rows = Domain.of({f"x{i:02}": 20 for i in range(30)}), np.random.default_rng(1), 2_000
+    shared = rng.integers(0, 20, (rows, 1))
+    codes = np.where(rng.random((rows, 30)) < 0.7, shared, rng.integers(0, 20, (rows, 30)))
+    door = Door(MemorySource.of_codes(codes, domain), Budget.of(rho=10), noise=ResearchNoise(1))
+    outcome = mechanism("aim", estimator="regions", max_size=200_000).run(door, Workload.all_kway(domain, 2))
+    assert max(len([r for r in outcome.rounds if r.size == one.size]) for one in outcome.rounds) > 1
+    pair = 8 * 20 * 20  # where none fits, the smallest is taken all the same
+    assert all(r.size <= r.limit + pair for r in outcome.rounds)

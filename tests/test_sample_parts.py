@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,3 +211,36 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     wrong = CliRunner().invoke(main, [*command, "--out", str(tmp_path / "rows.txt")])
     assert wrong.exit_code == 2
     assert "must end in .csv or .parquet" in wrong.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_that_was_cut_short_never_has_its_name(
+    release: Release, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full, a key, a kill: what was there before stays, or nothing is there."""
+    release.save(tmp_path / "r")
+    (tmp_path / "s").mkdir()
+    target, whole = tmp_path / "s" / f"t.{ending}", parts.draw
+
+    def cut_short(*arguments: Any) -> Any:
+        yield next(whole(*arguments))
+        raise OSError(28, "No space left on device")
+
+    command = ["sample", str(tmp_path / "r"), "--rows", "250", "-o", str(target)]
+    before: list[bytes] = []
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.modules["understudy.cli.sample"], "draw", cut_short)
+            assert CliRunner().invoke(main, command).exit_code == 2
+        assert [path.read_bytes() for path in target.parent.iterdir()] == before
+        assert CliRunner().invoke(main, command).exit_code == 0
+        before = [target.read_bytes()]
+
+
+def test_a_pipe_with_a_name_is_written_to(release: Release, tmp_path: Path) -> None:
+    release.save(tmp_path / "r")
+    os.mkfifo(tmp_path / "t.csv")
+    reader = subprocess.Popen(["cat", str(tmp_path / "t.csv")], stdout=subprocess.PIPE)
+    command = ["sample", str(tmp_path / "r"), "--rows", "250", "-o", str(tmp_path / "t.csv")]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    assert len(reader.communicate()[0].splitlines()) == 251

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -71,6 +72,21 @@ def test_a_column_is_brought_back_and_others_may_be_missing(drafted: Path) -> No
     schema = load_schema(drafted)
     assert schema.draft
     assert list(schema.domain) == ["age", "code"]
+
+
+@pytest.mark.parametrize(("accept", "before"), [("a", ""), ("t", "o")])
+def test_nothing_is_accepted_for_several_columns_that_was_not_on_the_screen(
+    accept: str, before: str, tmp_path: Path
+) -> None:
+    names = [f"a town with a long name, number {i}" for i in range(20)]
+    (tmp_path / "a.csv").write_text("a;b\n" + "".join(f"{names[i % 20]};{names[-1 - i % 20]}\n" for i in range(2000)))
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
+    path, drafted = tmp_path / "a.toml", (tmp_path / "a.toml").read_text()
+    path.write_text(re.sub(r" In all rows it follows from.*", "", drafted))
+    shown_once = review(path, before + accept + "q").output
+    assert len(marks_of(path.read_text())) == 2
+    assert all(shown_once.count(name) >= 2 for name in names)
+    assert "is reviewed" in review(path, before + accept + accept + "y").output
 
 
 def test_no_key_is_an_end(drafted: Path) -> None:

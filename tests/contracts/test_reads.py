@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from understudy.domain import Domain
-from understudy.mechanism import mechanism
+from understudy.mechanism import aim, mechanism, pool
 from understudy.mechanism.public import Public
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
@@ -33,6 +33,30 @@ def test_counts_are_read_inside_a_question_alone(name: str, beside: bool, monkey
     )  # each column follows from the first
     public = Public(MemorySource.of_codes(codes[: ROWS // 2], DOMAIN)) if beside else None
     door = Door(MemorySource.of_codes(codes, DOMAIN), Budget.of(rho=0.05), noise=ResearchNoise(0))
+    watch(door, monkeypatch)
+    mechanism(name).run(door, Workload.all_kway(DOMAIN, 3), estimator=partial(fit, max_iterations=25), public=public)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("name", ["aim", "aim2"])
+def test_counts_are_read_inside_a_question_alone_where_pairs_take_turns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a sweep ends, what it has shown, and what is measured again: noisy answers decide."""
+    monkeypatch.setattr(pool, "LISTED", 50)
+    monkeypatch.setattr(pool, "PAIRS", 50)
+    monkeypatch.setattr(aim, "TOGETHER", 4)
+    domain, rng = Domain.of({f"x{i:02}": 2 + i % 2 for i in range(16)}), np.random.default_rng(0)
+    codes = rng.integers(0, 2, (ROWS, 16))
+    codes[:, 1] = codes[:, 0]
+    door = Door(MemorySource.of_codes(codes, domain), Budget.of(rho=5), noise=ResearchNoise(0))
+    watch(door, monkeypatch)
+    outcome = mechanism(name).run(door, Workload.all_kway(domain, 2))
+    again = [m.clique for m in outcome.measurements[-18:]]
+    assert {(a,) for a in domain} < {*again}, "nothing was left to find, and what was found is measured again"
+    assert outcome.spent <= door.filter.rho
+
+
+def watch(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a door fail where counts are read outside a question."""
     asking, ask, read = [False], Door.ask, door._read
 
     def asked(self: Door, question: Any) -> Any:
@@ -48,4 +72,3 @@ def test_counts_are_read_inside_a_question_alone(name: str, beside: bool, monkey
 
     monkeypatch.setattr(Door, "ask", asked)
     door._read = watched
-    mechanism(name).run(door, Workload.all_kway(DOMAIN, 3), estimator=partial(fit, max_iterations=25), public=public)

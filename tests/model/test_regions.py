@@ -172,6 +172,26 @@ def test_given_values_are_those_of_the_exact_model_on_a_tree() -> None:
         never.given({"b": 3})
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("share", [1e-320, 0.0])
+def test_a_share_next_to_nothing_is_divided_by_nowhere(share: float) -> None:
+    """Such shares are left where counts are 0 and noise is small; rows with such a value may be asked for all the same."""
+    domain = Domain.of({"a": 3, "b": 2, "c": 2})
+    ab, bc, ac = (
+        np.array([[6.0, 2.0], [1.0, 3.0], [share, share]]),
+        np.array([[4.0, 3.0], [2.0, 3.0]]),
+        np.array([[6.0, 2.0]]),
+    )
+    ac = np.concatenate([ac, [[3.0, 1.0], [share, share]]])
+    model = RegionModel(domain, {("a", "b"): ab * 10, ("b", "c"): bc * 10, ("a", "c"): ac * 10}, 120.0)
+    assert np.isfinite(model.marginal(["a", "b", "c"])).all()
+    held = model.given({"a": 2})
+    assert 0 < held.total < 1e-100
+    assert held.marginal(["a"])[2] == pytest.approx(held.total)
+    rows = model.generate(50, np.random.default_rng(0), given={"a": 2})
+    assert (rows[:, 0] == 2).all()
+
+
 def test_what_nothing_tells_of_is_even() -> None:
     model = regions(SMALL, noisy(SMALL, [("a", "b")], 5.0)).model
     np.testing.assert_allclose(model.marginal(["c", "d"]), model.total / 15, rtol=1e-3)

@@ -87,6 +87,16 @@ def test_all_that_is_asked_of_a_column_is_shown_with_it(tmp_path: Path) -> None:
     assert all(mark.column in said for mark in marks_of(text) if mark.column)
 
 
+def test_what_means_missing_is_shown_where_that_is_asked() -> None:
+    """An import leaves the nulls that were seen to be decided, and nothing else."""
+    block = 'kind = "categorical"\nvalues = ["x", "y"]\nnulls = ["", "?", "lost"]\nnullable = true\n'
+    mark = "# REVIEW: nulls were seen in the table; keep those that you know without it."
+    text = "[table]\ndraft = true\n" + "".join(f"\n{mark}\n[columns.{name}]\n{block}" for name in "ab")
+    parse_schema(text)
+    [group] = groups_of(text)
+    assert columns_of(text, group) == [f'{name}: "?", "lost" mean "missing"; 2 values: "x", "y"' for name in "ab"]
+
+
 def test_groups_accepted_one_after_another_are_marks_accepted_one_after_another(tmp_path: Path) -> None:
     text = one = draft_schema(messy(tmp_path / "a.csv", 30))
     for _ in range(MOST):

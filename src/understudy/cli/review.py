@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from understudy.errors import UserError
-from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, leave_all_out
+from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, is_cut, leave_all_out
 from understudy.review.marks import (
     Mark,
     accept,
@@ -114,7 +114,10 @@ def _indented(lines: list[str]) -> str:
 
 
 def _key(text: str, group: Group, like: Group) -> str:
-    """Wait for one of the keys that make sense here; the full text is shown on the way."""
+    """Wait for one of the keys that make sense here; the full text is shown on the way.
+
+    Nobody accepts for several columns what was not on the screen: where lines are cut, all is shown first.
+    """
     mark, several = group.marks[0], len(group.marks) > 1
     sense = {
         "t": len(like.marks) > 1,
@@ -123,11 +126,14 @@ def _key(text: str, group: Group, like: Group) -> str:
         "f": not mark.left_out,
     }
     known = {key: word for key, word in (SEVERAL if several else ONE).items() if sense.get(key, True)}
-    key = _wait_for(known)
-    while key == "f":
-        blocks = (shown(text, one).splitlines() for one in group.marks)
+    accepting, told = ("t", like) if "t" in known else ("a", group)
+    unseen = len(told.marks) > 1 and is_cut(text, told)
+    while (key := _wait_for(known)) == "f" or (unseen and key == accepting):
+        if key != "f":
+            click.echo("Lines above are cut. This is all that was seen; accept it then.")
+        blocks = (shown(text, one).splitlines() for one in told.marks)
         click.echo("\n" + "\n\n".join(map(_indented, blocks)) + "\n")
-        key = _wait_for(known)
+        unseen = False
     return key
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import click
 import pyarrow as pa
@@ -121,8 +122,24 @@ def write(tables: Iterator[pa.Table], path: Path, release: Release) -> Path:
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{path} must end in .csv or .parquet; the name of a folder ends in a slash.")
     target = marked_path(path, release.private)
-    write_tables(tables, target, release.schema)
+    with _whole(target) as file:
+        write_tables(tables, file, release.schema)
     return target
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Yield another name to write to, which becomes ``path`` when all went well: a table that was cut short looks whole."""
+    if path.exists() and not path.is_file():  # a pipe keeps its name
+        yield path
+        return
+    real = path.resolve()
+    hidden = real.with_name(f".{real.stem}.{uuid4().hex[:12]}.part{real.suffix}")
+    try:
+        yield hidden
+        hidden.replace(real)
+    finally:
+        hidden.unlink(missing_ok=True)
 
 
 def _plain(value: object) -> object:

@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 from understudy.domain import Clique
@@ -40,7 +41,7 @@ from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, f
 from understudy.mechanism.starting import prepare, started
 from understudy.mechanism.strategy import strategy_for
 from understudy.mechanism.turns import Rounds, Seen, Turns, by_chance
-from understudy.model import CELL_BYTES, Model, tree_size
+from understudy.model import CELL_BYTES, Model
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
 
@@ -210,12 +211,13 @@ def _played(
 
 def _fitting(run: Run, chosen: Sequence[Selection], limit: int) -> list[Clique]:
     """Return those of ``chosen`` that the model has room for within ``limit`` bytes, together: the first always."""
-    known, wanted = run.model_cliques, [selection.clique for selection in chosen]
-    if len(wanted) == 1 or not run.estimation.graphical or tree_size(run.domain, known + wanted) <= limit:
+    wanted = [selection.clique for selection in chosen]
+    room = partial(run.estimation.room_for, run.domain, run.model_cliques)
+    if len(wanted) == 1 or room(wanted, limit):
         return wanted
     found = wanted[:1]
     for clique in wanted[1:]:
-        if tree_size(run.domain, [*known, *found, clique]) <= limit:
+        if room([*found, clique], limit):
             found.append(clique)
     return found
 

@@ -80,6 +80,13 @@ class Estimation:
         found = [r for r in candidates if regions_size(domain, [r]) <= left or any(set(r) <= set(k) for k in known)]
         return found or [min(candidates, key=domain.cells)]
 
+    def room_for(self, domain: Domain, known: Sequence[Clique], more: Sequence[Clique], limit: int) -> bool:
+        """Whether a model of those ``known`` and ``more``, all together, has at most ``limit`` bytes; a mixture always."""
+        if self.graphical:
+            return tree_size(domain, [*known, *more]) <= limit
+        new = [r for r in more if not any(set(r) <= set(k) for k in known)]
+        return self.name != "regions" or regions_size(domain, [*known, *new]) <= limit
+
 
 def require_regions(domain: Domain, cliques: Sequence[Clique], zeros: Sequence[Zeros], limit: int) -> None:
     """Refuse, before any spend, marginals that are too large to be kept side by side."""

@@ -50,6 +50,8 @@ SWEEPS, AGREED = 40, 1e-4
 """How often a marginal is fitted to the regions that it meets, at most; and when it agrees, as a share of the mass."""
 MOST_JOINED = 1 << 18
 """Cells of a region together with given attributes, at most; else the core alone says what is given."""
+LEAST = 1e-200
+"""A share of the mass that is next to none: divided by one that is smaller, a number may be too large to be one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ class RegionModel(Model):
             for axes, wanted in met:
                 now = found.sum(axis=axes)
                 apart = max(apart, float(np.abs(now - wanted).sum()))
-                ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+                ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > LEAST * self.total)
                 found *= np.expand_dims(ratio, axes)
             if apart <= AGREED * self.total or len(met) == 1:
                 break
@@ -176,16 +178,18 @@ class RegionModel(Model):
         """Return the model of the records with these codes: what this one says of each region together with them."""
         zeros = (*self.zeros, *evidence(self.domain, fixed))
         held = self.domain.clique(fixed)
-        mass = float(self.marginals([held])[0][tuple(fixed[a] for a in held)])
+        least = LEAST * self.total
+        mass = max(float(self.marginals([held])[0][tuple(fixed[a] for a in held)]), least)
         if mass <= 0:
             raise impossible(fixed)
         wide = {r: self.domain.clique((*r, *held)) for r in self.tables}
         small = [c for c in dict.fromkeys(wide.values()) if self.domain.cells(c) <= MOST_JOINED]
         joint = dict(zip(small, self.marginals(small), strict=True))
         tables = {r: _held(joint[c], c, r, fixed) if c in joint else None for r, c in wide.items()}
-        missing = [r for r, table in tables.items() if table is None or table.sum() <= 0]
+        missing = [r for r, table in tables.items() if table is None or table.sum() <= least]
         if missing:
-            tables |= dict(zip(missing, self.core.given(fixed).marginals(missing), strict=True))
+            core = replace(self.core.given(fixed), total=mass)
+            tables |= dict(zip(missing, core.marginals(missing), strict=True))
         scaled = {r: table * (mass / table.sum()) for r, table in tables.items() if table is not None}
         return RegionModel(self.domain, scaled, mass, zeros)
 

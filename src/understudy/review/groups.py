@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from understudy.review.blocks import quote
 from understudy.review.marks import Mark, accept, leave_out, marks_of, shown
@@ -118,23 +119,40 @@ def asked(mark: Mark) -> Question | None:
 
 def columns_of(text: str, group: Group) -> list[str]:
     """Return a line for each column of a group: its name, what is special about it, and its settings, cut where long."""
+    return [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]} …" for line in _lines(text, group)]
+
+
+def is_cut(text: str, group: Group) -> bool:
+    """Whether ``columns_of`` leaves out a part of what was seen of a column."""
+    return any(len(line) > _WIDTH for line in _lines(text, group))
+
+
+def _lines(text: str, group: Group) -> list[str]:
     assert group.question is not None
     lines = []
     for mark in group.marks:
-        special = (found[0].strip() for found in re.finditer(group.question.special, mark.message))
-        line = "; ".join(filter(None, [*special, _settings(text, mark)]))
+        special = [found[0].strip() for found in re.finditer(group.question.special, mark.message)]
+        declared = {} if mark.left_out else tomllib.loads(shown(text, mark))["columns"][mark.column]
+        missing = "" if any("missing" in words for words in special) else _missing(declared)
+        line = "; ".join(filter(None, [*special, missing, _settings(declared)]))
         lines.append(f"{mark.column}: {line}" if line else str(mark.column))
-    return [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]} …" for line in lines]
+    return lines
 
 
-def _settings(text: str, mark: Mark) -> str:
+def _missing(declared: Mapping[str, Any]) -> str:
+    """Return what is declared to mean "missing", beside what everybody writes for it."""
+    words = [one for one in declared.get("nulls", []) if one != ""]
+    return f'{_spelled(words)} mean{"s" * (len(words) == 1)} "missing"' if words else ""
+
+
+def _spelled(values: Sequence[Any]) -> str:
+    return ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
+
+
+def _settings(declared: Mapping[str, Any]) -> str:
     """Return what was seen of a column, in one line."""
-    if mark.left_out:
-        return ""
-    declared = tomllib.loads(shown(text, mark))["columns"][mark.column]
     if values := declared.get("values"):
-        spelled = (quote(value) if isinstance(value, str) else str(value) for value in values)
-        return f"{len(values)} value{'s' * (len(values) > 1)}: {', '.join(spelled)}"
+        return f"{len(values)} value{'s' * (len(values) > 1)}: {_spelled(values)}"
     if edges := declared.get("edges"):
         return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}"
     bounds = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""

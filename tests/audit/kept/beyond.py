@@ -106,6 +106,29 @@ MUTANTS = [
         OUTSIDE,
     ),
     one(
+        "chance-of-the-table",
+        10,
+        "What chance does, which says when a sweep has shown nothing, is worked out from the exact counts",
+        (
+            "mechanism/aim.py",
+            "lambda: by_chance(chosen.estimate)",
+            "lambda: by_chance(run.door._read([chosen.clique])[0])",
+        ),
+        f"{READS}_where_pairs_take_turns[aim]",
+        f"{READS}_where_pairs_take_turns[aim2]",
+    ),
+    one(
+        "again-by-the-table",
+        10,
+        "What is left of the budget of a wide table goes to marginals by their exact counts",
+        (
+            "mechanism/aim.py",
+            "allocate(run.remaining, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])",
+            "allocate(run.remaining, [float(c.max()) + 1 for c in run.door._read(cliques)])",
+        ),
+        f"{READS}_where_pairs_take_turns[aim]",
+    ),
+    one(
         "worst-by-the-table",
         10,
         "RAP takes the marginals with the largest exact counts instead of choosing privately",

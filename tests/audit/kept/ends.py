@@ -172,6 +172,17 @@ MUTANTS: list[Mutant] = [
         f"{MEMORY}test_candidates_whose_estimates_would_take_too_much_are_left_out",
     ),
     one(
+        "regions-that-fit-one-by-one",
+        35,
+        "Regions that are chosen together may take more memory than a model may, together",
+        (
+            "mechanism/estimators.py",
+            'return self.name != "regions" or regions_size(domain, [*known, *new]) <= limit',
+            "return bool(limit) or not new",
+        ),
+        f"{MEMORY}test_regions_that_are_chosen_together_fit_together",
+    ),
+    one(
         "rows-by-what-is-free",
         14,
         "As many synthetic rows as fit into what is free, which depends on the table",
