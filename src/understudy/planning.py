@@ -32,7 +32,7 @@ from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import Queries, Request, budget_of, options_of
+from understudy.request import OPEN_SHARE, Queries, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
@@ -46,6 +46,8 @@ REHEARSED = 8.0
 MOST_COMPARED, MOST_CELLS, AT_ONCE = 2_000, 1 << 27, 1 << 22
 """Marginals of a workload that a rehearsal compares, and their cells; of more, so many are drawn. Cells that are held."""
 CLASSES = 6
+MOST_PLANNED = 32
+"""Values that an open column is planned with, at most."""
 STAND_IN_SEED = 7
 
 
@@ -56,6 +58,15 @@ class ColumnNoise:
     name: str
     codes: int
     noise: float
+
+
+@dataclass(frozen=True)
+class OpenColumn:
+    """What a run can learn of an open column: texts that about so many rows have, at least; and how many were planned."""
+
+    name: str
+    threshold: int
+    values: int
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,8 @@ class Plan:
     """Whether the workload asks for sums of cells; ``forecasts`` are of cells all the same, ``rehearsal`` is of the sums."""
     rows_per_person: int | None = None
     """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
+    opened: tuple[OpenColumn, ...] = ()
+    """Columns whose values the run learns. Nobody knows these before, so a number of them is taken."""
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data."""
@@ -131,7 +144,10 @@ def plan(
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
     budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
     asked = Request.of(schema, budget, workload, options=options, unit=unit, rows=rows, memory=memory)
-    found = _arithmetic(asked, rows)
+    opened = _opened(asked, rows)
+    whole = float(asked.budget.rho)
+    asked = _settled(asked, opened) if opened else asked
+    found = replace(_arithmetic(asked, rows), rho=whole, opened=opened)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
     try:
         return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
@@ -139,6 +155,22 @@ def plan(
         if rehearse:
             raise
         return found  # nobody has asked for a rehearsal that does not fit
+
+
+def _opened(asked: Request, rows: int) -> tuple[OpenColumn, ...]:
+    """Return what is known of open columns: no more texts are told than so many rows can have."""
+    found = []
+    for question in asked.opening:
+        threshold = question.threshold(asked.unit)
+        found.append(OpenColumn(question.attribute, threshold, max(1, min(MOST_PLANNED, rows // threshold))))
+    return tuple(found)
+
+
+def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
+    """Return the run with made-up values of its open columns, and what is left of its budget after these."""
+    texts = {one.name: [f"text {number}" for number in range(1, one.values + 1)] for one in opened}
+    left = replace(asked.budget, rho=(1 - OPEN_SHARE) * asked.budget.rho)
+    return replace(asked, budget=left).settled(asked.schema.settled(texts))
 
 
 def _arithmetic(asked: Request, rows: int) -> Plan:

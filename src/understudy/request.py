@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -19,13 +19,14 @@ import numpy as np
 from understudy.errors import BudgetError, LedgerError, SourceError, UserError, WorkloadError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
+from understudy.ledger.state import BESIDE
 from understudy.mechanism import MECHANISMS, AimConfig, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, Case, forecasts
 from understudy.mechanism.memory import capacity_within, growing_memory, peak_memory
 from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
-from understudy.privacy import Budget, Unit
+from understudy.privacy import Budget, Shared, Unit, sigma_for
 from understudy.privacy.amounts import amount_text
 from understudy.quantities import parse_size, parse_time
 from understudy.release.making import DEFAULT_DELTA, Settings
@@ -38,6 +39,10 @@ from understudy.workload import Query, Workload
 
 UnitName = Literal["add-remove", "replace"]
 Queries = str | Workload | Iterable[Query]
+TEXTS_SHARE = 0.25
+"""Of delta, for texts that few people share, where texts are learnt; the rest is for the noise."""
+OPEN_SHARE = Fraction(1, 10)
+"""Of the budget, for the texts of open columns."""
 AUTO = "auto"
 """Stands for the mechanism that is expected to be best; and for a size of the model that time and memory decide."""
 
@@ -85,6 +90,10 @@ class Request:
     """A public table that the run may start from."""
     engine: EngineFor = on_cpu
     """What fits models; not among the facts, since a run may go on elsewhere."""
+    beside: float = 0.0
+    """The part of delta that texts of open columns take; ``budget`` has the rho that the rest of delta leaves."""
+    again: Callable[[Schema, Budget, Workload], Request] | None = None
+    """Asks for the same, once the open columns are settled."""
 
     @classmethod
     def of(
@@ -103,6 +112,9 @@ class Request:
     ) -> Request:
         """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
         declared, taken = schema_of(schema), options_of({}) if options is None else options
+        given: dict[str, Any] = {"mechanism": mechanism, "options": options, "unit": unit, "rows": rows, "memory": memory}
+        again = partial(cls.of, **given, confidence=confidence, seed=seed)
+        budget, beside = _with_texts(budget) if declared.open else (budget, 0.0)
         queries, name = workload_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
         neighbours = unit_of(unit, declared)
@@ -113,7 +125,21 @@ class Request:
         _require_growing(mechanism, taken)
         taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted, drawn=declared.drawn)
         how = mechanism_of(mechanism, taken)
-        return cls(declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
+        read = (declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
+        return cls(*read, beside=beside, again=again)
+
+    @property
+    def opening(self) -> tuple[Shared, ...]:
+        """What is asked first: for the texts of each open column, for equal parts of what they have of the budget."""
+        names = [column.name for column in self.schema.open]
+        rho, delta = OPEN_SHARE * self.budget.rho / max(len(names), 1), self.beside / max(len(names), 1)
+        return tuple(Shared(name, sigma_for(rho, self.unit), delta) for name in names)
+
+    def settled(self, schema: Schema) -> Request:
+        """Return the same run, with the values of its open columns known; the budget is the one that was reserved."""
+        assert self.again is not None
+        found = self.again(schema, self.budget, self.workload.on(schema.domain))
+        return replace(found, workload_name=self.workload_name, engine=self.engine)
 
     def with_public(self, table: Any) -> Request:
         """Return the same run with a public table to start from; it is read now, and refused where it is of no use.
@@ -122,6 +148,11 @@ class Request:
         """
         if table is None:
             return self
+        if self.schema.open:
+            raise UserError(
+                f'Column "{self.schema.open[0].name}" is open, and there is a public table: list the values that this one '
+                "has, which costs nothing, or leave it out."
+            )
         informed = [name for name in MECHANISMS if make_mechanism(name).takes_public]
         errors = {name: error for name, error in self.forecasts.items() if name in informed}
         how = make_mechanism(next(iter(errors)), **self.options) if errors else self.mechanism
@@ -170,6 +201,7 @@ class Request:
             "confidence": self.confidence,
             **asdict(self.mechanism.config),
             **({} if self.public is None else {"public": self.public.digest}),
+            **({BESIDE: self.beside} if self.beside else {}),
         }
 
 
@@ -187,8 +219,26 @@ def budget_of(epsilon: float | None, delta: float | None, rho: float | Fraction 
     return Budget.of(epsilon=epsilon, delta=DEFAULT_DELTA if delta is None else delta)
 
 
+def _with_texts(budget: Budget) -> tuple[Budget, float]:
+    """Return the budget at the delta that texts leave, and the part that they take."""
+    if budget.epsilon is None or budget.delta is None:
+        raise BudgetError(
+            "Open columns need a part of delta, which rho alone does not have: give epsilon and delta, or list their values."
+        )
+    texts = budget.delta * TEXTS_SHARE
+    return replace(budget, rho=Budget.of(epsilon=budget.epsilon, delta=budget.delta - texts).rho), texts
+
+
 def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     """Return the workload and the name that the release gives it (a file's name is nobody's business)."""
+    found, name = _workload_of(workload, schema)
+    summed = {name for asked in found.asked.values() for name in asked}
+    if wrong := next((column.name for column in schema.open if column.name in summed), None):
+        raise WorkloadError(f'"{wrong}" is an open column, whose values are not known yet: it has no sums to ask for.')
+    return found, name
+
+
+def _workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     if isinstance(workload, Workload):
         return workload, "custom"
     if not isinstance(workload, str | Path):

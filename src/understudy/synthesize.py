@@ -6,7 +6,7 @@ Hands the private table to the door unopened, and reads nothing itself. Whatever
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from glob import glob
@@ -17,6 +17,7 @@ import numpy as np
 
 from understudy.domain import NOTHING
 from understudy.errors import UserError
+from understudy.learning.opening import Opened, learn_open
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
@@ -41,6 +42,8 @@ from understudy.request import (
 )
 from understudy.schema import Schema, require_learnt_privately, require_reviewed
 from understudy.source import Csv, Sql, unopened
+from understudy.source.opened import OpenSource
+from understudy.source.unopened import Unopened
 
 
 def synthesize(
@@ -154,39 +157,63 @@ def _run(
     if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
         return saved
     _require_room(asked, target)
-    convert = converter_for(data, asked.schema)
-    door = _opened(run, data, asked, place, resume=resume)
-    del data  # nothing below can reach the rows but through the door
     with shown(progress, limit=asked.options.get("time_limit")) as tell:
+        door, asked, opened = _opened(run, data, asked, place, resume=resume)
+        convert = converter_for(data, asked.schema)
+        del data  # nothing below can reach the rows but through the door
         outcome = asked.mechanism.run(
             door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine, public=asked.public
         )
+        outcome = replace(outcome, charges=door.filter.charges)  # those for open columns are of the run, too
         del door  # with the table and its counts
-        release = _made(run, outcome, asked, place, convert)
+        release = _made(run, outcome, asked, place, convert, opened=opened)
     if target is not None:
         release.save(target.folder, format=target.format, report=target.report, overwrite=target.overwrite)
     return release
 
 
-def _opened(run: Spending, data: Any, asked: Request, place: Place, *, resume: bool) -> Door:
-    """Reserve the budget, and return the door to the table, which nobody has opened yet."""
-    source, seed = unopened(data, asked.schema), asked.seed
+def _opened(
+    run: Spending, data: Any, asked: Request, place: Place, *, resume: bool
+) -> tuple[Door, Request, Sequence[Opened]]:
+    """Reserve the budget, and return the door to the table, which nobody has opened yet.
+
+    Where columns are open, their texts are asked for first, and the run is settled by the answers.
+    """
+    questions = asked.opening
+    first = OpenSource(data, asked.schema) if questions else unopened(data, asked.schema)
     log = run.begin(place, asked.budget, asked.facts, private=asked.private, resume=resume)
-    noise = SecureNoise() if seed is None else ResearchNoise(seed)
+    noise = SecureNoise() if asked.seed is None else ResearchNoise(asked.seed)
+    if not isinstance(first, OpenSource):
+        return _door(run, first, asked, {"noise": noise, "journal": log}), asked, ()
+    before = Door(first, asked.budget, unit=asked.unit, noise=noise, journal=log, fine=first.fine)
+    run.filter = before.filter
+    opened = [learn_open(before, question, asked.budget.delta or 0.0) for question in questions]
+    texts = {one.column: one.texts for one in opened}
+    asked = asked.settled(asked.schema.settled(texts, private=asked.private))
+    require_memory(asked.peak, asked.memory)
+    shared = {"noise": noise, "journal": log, "after": before}
+    return _door(run, unopened(data, asked.schema), asked, shared), asked, opened
+
+
+def _door(run: Spending, source: Unopened, asked: Request, settings: Mapping[str, Any]) -> Door:
+    """Return the door to a table of which all is declared."""
     expected = asked.mechanism.expects(asked.workload)
     fine = source.fine if asked.mechanism.config.inside else NOTHING
-    door = Door(source, asked.budget, unit=asked.unit, noise=noise, expect=expected, journal=log, fine=fine)
+    budget = asked.budget if run.filter is None else run.filter
+    door = Door(source, budget, unit=asked.unit, expect=expected, fine=fine, **settings)
     run.filter = door.filter
     return door
 
 
-def _made(run: Spending, outcome: Outcome, asked: Request, place: Place, convert: Convert) -> Release:
+def _made(
+    run: Spending, outcome: Outcome, asked: Request, place: Place, convert: Convert, *, opened: Sequence[Opened]
+) -> Release:
     """Draw the table, and put everything that may be known about it together."""
     rng = np.random.default_rng(secrets.randbits(128) if asked.seed is None else [asked.seed, 1])
     counted = None if run.head is None else LedgerReference(dataset=place.dataset, head=run.head)
     tree = 0 if outcome.model is None else outcome.model.size
     most = rows_within(asked.workload, asked.memory, tree, asked.schema.drawn)
-    settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most)
+    settings = replace(asked.settings, run=run.run, ledger=counted, most_rows=most, opened=[one.entry for one in opened])
     return make_release(outcome, asked.schema, asked.budget, settings, rng=rng, convert=convert)
 
 

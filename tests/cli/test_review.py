@@ -89,6 +89,28 @@ def test_nothing_is_accepted_for_several_columns_that_was_not_on_the_screen(
     assert "is reviewed" in review(path, before + accept + accept + "y").output
 
 
+def test_a_column_of_texts_is_declared_open_by_a_key(tmp_path: Path) -> None:
+    rows = "".join(f"{'abcd'[i % 4] if i % 40 else f'rare{i}'},{'NA' if i % 9 else 'x'},c{i % 300}\n" for i in range(1000))
+    (tmp_path / "a.csv").write_text("town,ward,code\n" + rows)
+    path = tmp_path / "a.toml"
+    drafted = CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(path)])
+    assert "decisions are left" in drafted.stderr
+    marks = {mark.column: mark.about_texts for mark in marks_of(path.read_text())}
+    assert marks == {"town": True, "ward": False, "code": True}
+    result = review(path, "uuauy")  # no list of the wards is rare, so the second u is no key there
+    assert result.exit_code == 0, result.output
+    schema = load_schema(path)
+    assert {column.name: column.kind for column in schema.columns} == {"town": "open", "ward": "categorical", "code": "open"}
+    assert (schema["town"].nullable, schema["code"].nullable) == (False, True)
+    assert "rare" not in path.read_text()
+    release = CliRunner().invoke(
+        main, ["synthesize", str(tmp_path / "a.csv"), "-s", str(path), "-e", "9", "-o", str(tmp_path / "r"), "--quiet"]
+    )
+    assert release.exit_code == 0, release.output
+    assert 'the values of "town", "code" were learnt by this run' in release.output
+    assert load_schema(tmp_path / "r" / "schema.toml")["town"].labels == ("a", "b", "c", "d", "(other)")
+
+
 def test_no_key_is_an_end(drafted: Path) -> None:
     before = drafted.read_text()
     assert review(drafted, "").exit_code != 0

@@ -39,6 +39,7 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
     "codes": ('kind = "categorical"\nvalues = [1, 2, 30]\nother = 99', [1, 2, 30, 4]),
     "codes as text": ('kind = "categorical"\nvalues = ["01", "2", "x"]\nother = "o"', [1, 2, 5, 2]),
     "ordinal": ('kind = "ordinal"\nvalues = ["low", "high"]\nnullable = true', ["low", "high", "low", "?"]),
+    "open": ('kind = "open"\nnulls = [-9, "N"]\nnullable = true', ["a", "b", "N", 7]),
     "boolean": ('kind = "boolean"\nnullable = true', [True, False, True, None]),
     "spelled boolean": ('kind = "boolean"\nnullable = true', ["yes", "NO ", "t", "0"]),
     "integer": ('kind = "integer"\nmin = 0\nmax = 9\nother = 0\ninvalid = "other"', [1, 2, 9, 4]),

@@ -251,6 +251,34 @@ def test_codes_with_leading_zeros_are_texts() -> None:
     assert learnt["size"].kind == "integer"
 
 
+def test_whole_numbers_that_are_times_of_day_are_learnt_as_such() -> None:
+    rng = np.random.default_rng(4)
+    hours, minutes = rng.integers(5, 24, ROWS), rng.integers(0, 60, ROWS)
+    rows = {
+        "departs": (100 * hours + minutes).tolist(),
+        "known": [
+            None if i % 7 == 0 else f"{100 * h + 5 * (m // 5)}.0"
+            for i, (h, m) in enumerate(zip(hours, minutes, strict=True))
+        ],
+        "year": rng.integers(1900, 2059, ROWS).tolist(),
+        "hundreds": (100 * rng.integers(1, 24, ROWS)).tolist(),
+        "any": rng.integers(100, 2400, ROWS).tolist(),
+    }
+    learnt = learn_schema(rows, epsilon=4, seed=0)
+    kinds = {column.name: column.kind for column in learnt.columns}
+    assert kinds == {"departs": "time", "known": "time", "year": "integer", "hundreds": "integer", "any": "integer"}
+    assert (learnt["departs"].nullable, learnt["known"].nullable) == (False, True)
+    assert {m.column for m in check_schema(rows, learnt)} <= {"year", "hundreds", "any"}
+    made = synthesize(rows, learnt, epsilon=4, workload="all-1way", mechanism="independent", rows=500, seed=0).table
+    assert all(value % 100 < 60 for value in made["departs"])
+
+
+def test_a_column_of_which_most_rows_are_the_catch_all_is_left_out() -> None:
+    often = [["Paris", "Lyon"][i % 2] if i % 10 < 3 else f"rare {i}" for i in range(ROWS)]
+    rows = {"code": often, "town": ["Nice" if i % 10 < 6 else f"rare {i}" for i in range(ROWS)]}
+    assert list(learn_schema(rows, epsilon=4, seed=0).domain) == ["town"]
+
+
 def test_a_seeded_schema_is_not_for_a_private_run() -> None:
     rows = {"paid": table()["paid"]}
     learnt = learn_schema(rows, epsilon=1, seed=1)

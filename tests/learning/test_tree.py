@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from understudy import learn_schema
 from understudy.learning.nodes import Node, decades
 from understudy.learning.tree import Leaf, bins
 from understudy.privacy import Door
+from understudy.schema.declaration import Date
 
 
 def depth(node: Node) -> int:
@@ -61,3 +63,29 @@ def test_texts_get_all_that_numbers_leave(monkeypatch: pytest.MonkeyPatch) -> No
     learnt = learn_schema({name: list(values) for name, values in table.items()}, epsilon=2)
     assert list(learnt.domain) == ["age", "a", "paid", "b"]
     assert 0.999 * doors[-1].filter.rho < doors[-1].filter.spent <= doors[-1].filter.rho
+
+
+def test_what_lies_beyond_all_likely_rows_is_a_bin_of_its_own() -> None:
+    noisy = {10: 3.0, 20: -2.0, **dict.fromkeys(range(30, 90, 10), 300.0), 90: -4.0, 100: 5.0, 110: 2.0, 120: 1.0}
+    found = bins(leaves(noisy, sigma=5.0))
+    assert found[0] == (10, 30)
+    assert found[-1] == (90, 130)
+    assert (found[1][0], found[-2][1]) == (30, 90)
+
+
+def test_a_value_that_many_rows_have_is_a_bin_of_its_own() -> None:
+    singles = [Leaf(Node((0,), 1, low, low + 1), 700.0 if low == 115 else 20.0, 1.0, True, False) for low in range(100, 131)]
+    wide = [Leaf(Node((0,), 1, low, low + 10), 1000.0, 1.0, True, False) for low in range(200, 500, 10)]
+    assert (115, 116) in bins([*singles, *wide])
+
+
+@pytest.mark.parametrize(("days", "monthly"), [(720, True), (60, False)])
+def test_days_are_divided_where_there_are_few_months(days: int, monthly: bool) -> None:
+    start = np.datetime64("2021-01-01")
+    rows = {"day": (start + np.random.default_rng(1).integers(0, days, 20_000)).astype(str).tolist()}
+    (column,) = learn_schema(rows, epsilon=4, seed=0).declaration.columns.values()
+    assert isinstance(column, Date)
+    assert column.edges is not None
+    inside = [day for day in column.edges if date(2021, 1, 1) < day < date(2022, 12, 1)]
+    assert len(inside) > 10
+    assert all(day.day == 1 for day in inside) is monthly

@@ -58,6 +58,7 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
         *_persons(plan),
+        *_opened(plan),
         f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
         f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
     ]
@@ -99,6 +100,15 @@ def _persons(plan: Plan) -> list[str]:
     others = sorted({1, max(1, rows // 2), 2 * rows} - {rows})
     listed = "; ".join(f"{k:,} row{'s' * (k > 1)}: {plan.sigma_first * k / rows:,.1f}" for k in others)
     return [f"  rows a person     {rows:,} of each at most; the same noise with {listed}"]
+
+
+def _opened(plan: Plan) -> list[str]:
+    """Say which texts a run will find in open columns."""
+    return [
+        f"  open column       {one.name}: texts that about {one.threshold:,} rows have, for a tenth of the budget "
+        f"{'in all ' * (len(plan.opened) > 1)}(planned with {one.values} values)"
+        for one in plan.opened
+    ]
 
 
 def _columns(plan: Plan) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from understudy.errors import UserError
-from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, is_cut, leave_all_out
+from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, is_cut, leave_all_out, open_all
 from understudy.review.marks import (
     Mark,
     accept,
@@ -20,6 +20,7 @@ from understudy.review.marks import (
     finish,
     leave_out,
     marks_of,
+    open_up,
     remove_setting,
     shown,
 )
@@ -29,6 +30,7 @@ ONE = {
     "a": "accept",
     "t": "this and all like it",
     "e": "edit",
+    "u": "unlisted (open)",
     "l": "leave out",
     "p": "person",
     "s": "skip",
@@ -38,6 +40,7 @@ SEVERAL = {
     "a": "accept all",
     "o": "one by one",
     "f": "full text",
+    "u": "unlisted (open), all",
     "l": "leave all out",
     "s": "skip",
     "q": "quit",
@@ -121,6 +124,7 @@ def _key(text: str, group: Group, like: Group) -> str:
     mark, several = group.marks[0], len(group.marks) > 1
     sense = {
         "t": len(like.marks) > 1,
+        "u": all(one.about_texts for one in group.marks) and not (several and mark.left_out),
         "l": mark.column is not None and not mark.left_out,
         "p": mark.about_person,
         "f": not mark.left_out,
@@ -165,7 +169,7 @@ def _decided(key: str, text: str, group: Group, like: Group) -> str:
         click.echo(f"Accepted for {', '.join(str(one.column) for one in like.marks)}.")
         return accept_all(text, like)
     if len(group.marks) > 1:
-        return accept_all(text, group) if key == "a" else leave_all_out(text, group)
+        return {"a": accept_all, "u": open_all, "l": leave_all_out}[key](text, group)
     return _DO[key](text, group.marks[0])
 
 
@@ -203,6 +207,7 @@ def _declare_person(text: str, mark: Mark) -> str:
 _DO: dict[str, Callable[[str, Mark], str]] = {
     "a": accept,
     "e": _edit,
+    "u": open_up,
     "l": leave_out,
     "p": _declare_person,
 }

@@ -239,6 +239,8 @@ def show(schema: Schema, console: Console) -> None:
 
 def _span(column: Column) -> str:
     labels = column.ordinary_labels()
+    if column.kind == "open":
+        return "learnt by each run"
     return ", ".join(labels) if len(", ".join(labels)) <= 30 else f"{labels[0]} … {labels[-1]}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.learning.clock import is_clock, may_be_clock
 from understudy.learning.tree import First, bins, divide
 from understudy.privacy import Door, Shared
 from understudy.schema import declaration as d
@@ -15,6 +16,8 @@ from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE
 
 OTHER = "(other)"
 """What texts that few people share are called."""
+CLOCK_SHARE = Fraction(1, 5)
+"""Of what a column of numbers has, for whether these are times of day; only where they may be."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
@@ -35,15 +38,25 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
     if kind == "boolean":
         place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
         return d.Boolean(kind="boolean", **place)
+    if kind == "whole" and may_be_clock(first):
+        part = rho * CLOCK_SHARE
+        if is_clock(door, column, part):
+            noon: dict[str, Any] = {"nullable": True} if nullable else {"other": time(12)}
+            return d.Time(kind="time", format="%H%M", type="int64", **noon)
+        rho -= part
     if kind in ("date", "datetime"):
         return _days(door, column, first, kind, rho, nullable=nullable)
     return _numbers(door, column, first, kind, rho, nullable=nullable)
 
 
 def learn_texts(door: Door, question: Shared, first: First) -> d.ColumnDeclaration | None:
-    """Learn one column of texts after the ``first`` question; None where no text is shared by many."""
-    values = [text for text in door.ask(question).texts if text != OTHER]
-    if not values:
+    """Learn one column of texts after the ``first`` question; None where no text is shared by many.
+
+    None, too, where most rows have other texts: a column that is mostly the catch-all tells little, and costs as any does.
+    """
+    found = door.ask(question)
+    values = [text for text in found.texts if text != OTHER]
+    if not values or 2 * int(found.values.sum()) < int(first.plain[TEXT]):
         return None
     return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=_nullable(first))
 

@@ -22,7 +22,7 @@ from understudy.ledger.state import BESIDE
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Shared, Unit, sigma_for
 from understudy.privacy.cost import float_above
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import budget_of, place_of
+from understudy.request import TEXTS_SHARE, budget_of, place_of
 from understudy.schema import Schema
 from understudy.schema.declaration import ColumnDeclaration, CsvDeclaration, LearntDeclaration, SchemaDeclaration, Table
 from understudy.schema.person import Person
@@ -31,8 +31,6 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
-TEXTS_SHARE = 0.25
-"""Of delta, for texts that few people share; the rest is for the noise."""
 FIRST_SHARE = Fraction(1, 8)
 """Of the budget, for what kind each column is …"""
 NUMBERS_SHARE = Fraction(1, 2)

@@ -57,6 +57,16 @@ class Node:
             return min(WHOLE_DIGITS - known, self.exponent + (self.digits == 0))
         return OTHER_DIGITS - known
 
+    @property
+    def single(self) -> bool:
+        """Whether it is one whole number."""
+        return self.families == (0,) and self.high - self.low <= 1
+
+    @property
+    def month(self) -> bool:
+        """Whether it is one month."""
+        return self.families[0] > 1 and self.depth == 2
+
     def _numbers(self) -> list[Node]:
         parts = range(self.digits * 10, self.digits * 10 + 10) if self.digits else range(1, 10)
         exponent = self.exponent - (self.digits > 0)

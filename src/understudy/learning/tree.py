@@ -17,6 +17,10 @@ from understudy.privacy import Door, Groups, Linear, linear_scale_for
 from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladder
 
 MOST_BINS = 32
+SPIKE = 48
+"""A single value that one row in so many has is a bin of its own …"""
+MONTHS = 8
+"""… and a month is divided where it has more than one row in so many: people count by months, where there are several."""
 SURE = 3.5
 """So many standard deviations above nothing, a noisy count is taken for rows …"""
 LIKELY = 1.5
@@ -47,24 +51,26 @@ def ask_first(door: Door, column: str, rho: Fraction) -> First:
     nodes = [node for family in range(4) for node in decades((family,))]
     known = labels(ladder(), nodes) + 3
     known[[MISSING, TEXT, FALSE, TRUE]] = range(4)
-    found = _ask(door, column, known, rho)
+    found = ask(door, column, known, rho)
     return First(found.sigma, found.values[:4], tuple(nodes), found.values[4:])
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class Answer:
+    """Noisy rows of each group, and their noise."""
+
     values: NDArray[np.int64]
     sigma: float
 
 
-def _ask(door: Door, column: str, groups: NDArray[np.int64], rho: Fraction) -> _Found:
+def ask(door: Door, column: str, groups: NDArray[np.int64], rho: Fraction) -> Answer:
     """Ask how many rows each group of cells has; ``groups`` need not use every number."""
     used, dense = np.unique(groups, return_inverse=True)
     query = Groups([dense])
     answer = door.ask(Linear((column,), query, linear_scale_for(rho, query, "gaussian", door.unit)))
     values = np.zeros(int(used[-1]) + 1, np.int64)
     values[used] = answer.values
-    return _Found(values, answer.sigma)
+    return Answer(values, answer.sigma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +92,24 @@ def divide(door: Door, column: str, first: First, families: tuple[int, ...], rho
     """Divide what has many rows until it has few; ``rho`` is for all levels together, in equal parts."""
     noise = first.sigma * len(families) ** 0.5
     level = [Leaf(node, rows, noise, rows > SURE * noise, True) for node, rows in _joined(first, families)]
-    mass = sum(leaf.rows for leaf in level if leaf.sure) / MOST_BINS
+    total = sum(leaf.rows for leaf in level if leaf.sure)
     done: list[Leaf] = []
     while True:
-        wide = [leaf for leaf in level if leaf.rows > max(mass, SURE * leaf.sigma) and leaf.node.children()]
+        wide = [leaf for leaf in level if leaf.rows > max(_enough(leaf, total), SURE * leaf.sigma) and leaf.node.children()]
         done += [leaf for leaf in level if leaf not in wide]
         if not wide:
             return done
         part = rho / max(leaf.node.levels for leaf in wide)
         rho -= part
         nodes = [node for leaf in wide for node in leaf.node.children()]
-        found = _ask(door, column, labels(ladder(), nodes), part)
+        found = ask(door, column, labels(ladder(), nodes), part)
         values = iter(found.values[1:].tolist())
         level = [part for leaf in wide for part in _parts(leaf, [next(values) for _ in leaf.node.children()], found.sigma)]
+
+
+def _enough(leaf: Leaf, total: float) -> float:
+    """Return how many rows a leaf must have to be divided."""
+    return total / (MONTHS if leaf.node.month else SPIKE)
 
 
 def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
@@ -119,7 +130,8 @@ def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]
 def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
     """Return bins of about equal mass (from, up to), where there surely are rows.
 
-    At a rounder number a bin may end with half of that mass: people's own bins start there too.
+    At a rounder number a bin may end with half of that mass: people's own bins start there too. What lies beyond all that
+    are likely rows, on either side, is a bin of its own: a wide one, which a release will find to be all but empty.
     """
     ordered = sorted(leaves, key=lambda leaf: leaf.node.span)
     sure = [place for place, leaf in enumerate(ordered) if leaf.sure]
@@ -131,15 +143,24 @@ def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
     inside = _trimmed(_trimmed(ordered[first : last + 1])[::-1])[::-1]
     total = sum(leaf.rows for leaf in inside)
     mass = max(total / MOST_BINS, SURE * max(leaf.sigma for leaf in inside))
+    below, above = _beyond(inside), len(inside) - _beyond(inside[::-1])
     starts: list[float] = []
     held = mass
-    for leaf in inside:
-        if held >= (mass / 2 if leaf.rounder else mass) or leaf.rows >= mass:
+    for place, leaf in enumerate(inside):
+        spike = leaf.node.single and leaf.rows >= max(total / SPIKE, SURE * leaf.sigma)
+        full = held >= (mass / 2 if leaf.rounder else mass) or leaf.rows >= mass or spike
+        if place in (0, below, above) or (full and below < place < above):
             starts.append(leaf.node.span[0])
             held = 0.0
-        held += leaf.rows
+        held += mass if spike else leaf.rows
     ends = [*starts[1:], inside[-1].node.span[1]]
     return list(zip(starts, ends, strict=True))
+
+
+def _beyond(leaves: list[Leaf]) -> int:
+    """Return how many of the first leaves hold, all together, no rows that are likely to be there."""
+    rows, noise = np.cumsum([leaf.rows for leaf in leaves]), np.cumsum([leaf.sigma**2 for leaf in leaves]) ** 0.5
+    return int(np.argmax(rows > LIKELY * noise))
 
 
 def _trimmed(leaves: list[Leaf]) -> list[Leaf]:

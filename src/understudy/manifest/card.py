@@ -5,12 +5,14 @@ Public: it is written from the manifest and the schema alone.
 
 from __future__ import annotations
 
+from math import fsum
 from textwrap import fill
 
 from understudy.manifest.manifest import Manifest
 from understudy.manifest.promise import (
     assumptions,
     confidence,
+    opened_words,
     parameters,
     public_words,
     rounded_up,
@@ -79,7 +81,7 @@ def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
         "Unit of privacy": _cell(unit_words(privacy)),
         "Neighbouring": "unbounded (add or remove)" if privacy.unit == "add_remove" else "bounded (replace)",
         "Domain": f"{columns} declared columns{_derived(schema)}, {_cells(schema.domain.cells())} possible rows; "
-        f"{_origin(schema)}",
+        f"{_origin(schema)}{_opened(manifest)}",
         "Unprotected quantities": f"the schema and the settings{rows}",
     }
 
@@ -89,6 +91,11 @@ def _origin(schema: Schema) -> str:
     if learnt is None:
         return "declared in schema.toml, not read from rows"
     return f"learnt under a budget of its own, epsilon = {rounded_up(learnt.epsilon)}, which adds to this one"
+
+
+def _opened(manifest: Manifest) -> str:
+    words = opened_words(manifest)
+    return f"; {_cell(words)}" if words else ""
 
 
 def _derived(schema: Schema) -> str:
@@ -106,7 +113,8 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "Values inside bins": _inside(manifest),
         **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),
         "Accounting": "every charge is an exact fraction, accepted by a filter before the rows are read; "
-        f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges",
+        f"{rounded_up(privacy.spent.value)} of {rounded_up(privacy.rho.value)} was spent in {len(manifest.charges)} charges"
+        f"{_beside(manifest)}",
         "Conversion": "zCDP to (epsilon, delta), rounded so that the true guarantee is at least as strong as stated",
         "Randomness": "the operating system's secure generator" if manifest.private else "a seeded generator: NOT PRIVATE",
         "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers"
@@ -118,6 +126,11 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "arithmetic",
         "Run": manifest.run,
     }
+
+
+def _beside(manifest: Manifest) -> str:
+    texts = fsum(one.delta for one in manifest.opened)
+    return f"; of delta, {rounded_up(texts)} is for texts of open columns, and rho stands for the rest" if texts else ""
 
 
 def _drawn(purpose: str) -> int:

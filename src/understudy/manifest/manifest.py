@@ -223,6 +223,18 @@ class InsideEntry(Entry):
     rho: Amount = Field(description="What it cost.")
 
 
+class OpenedEntry(Entry):
+    """An open column: the texts that many rows have became its values, under the run's own budget."""
+
+    column: str
+    values: Size = Field(description="How many texts were told.")
+    sigma: Finite = Field(gt=0, description="The scale of the discrete Gaussian noise on the count of each text.")
+    delta: Finite = Field(gt=0, lt=1, description="The part of delta that it took.")
+    threshold: int = Field(ge=1, description="A text was told only where its count with noise reached this number.")
+    rare: Size = Field(description="A text that no more rows than this have was told with a chance of delta at most.")
+    rho: Amount = Field(description="What it cost.")
+
+
 class PublicEntry(Entry):
     """A public table that the run was given. The promise does not cover its rows."""
 
@@ -264,6 +276,7 @@ class Manifest(Entry):
     inside: list[InsideEntry] = Field(
         default=[], description="Columns whose values are drawn by finer bins; inside the bins of others, evenly."
     )
+    opened: list[OpenedEntry] = Field(default=[], description="Columns whose values the run has learnt.")
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     public: PublicEntry | None = Field(default=None, description="Null where the run was given no public table.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")

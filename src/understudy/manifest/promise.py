@@ -178,15 +178,34 @@ def _schema(manifest: Manifest) -> str:
     if learnt is None:
         return (
             "The schema was written or reviewed without disclosing anything about the rows. It is part of this release and "
-            "is not protected: the columns, their possible values and their ranges are public."
+            f"is not protected: the columns, their possible values and their ranges are public.{_opened(manifest)}"
         )
     unit = Unit.of(learnt.get("unit", Unit.ADD_REMOVE.value))
     return (
         f"The schema was learnt from the rows under differential privacy with epsilon = {rounded_up(learnt['epsilon'])} and "
         f"delta = {rounded_up(learnt['delta'])}, which protects {unit.protects}. That budget is not part of the one stated "
         f"here, and adds to it{_sum_of(manifest, ': with this release it is ', '')}. "
-        f"{_texts(learnt)}What a person has changed in the schema since is not protected."
+        f"{_texts(learnt)}What a person has changed in the schema since is not protected.{_opened(manifest)}"
     )
+
+
+def opened_words(manifest: Manifest) -> str:
+    """Say which columns were open, and who has learnt their values; empty where none was."""
+    opened = manifest.declaration.get("table", {}).get("opened") or {"columns": []}
+    names = ", ".join(f'"{name}"' for name in opened["columns"])
+    by = "this run, under the budget stated here" if manifest.opened else "an earlier run, whose budget adds to this one"
+    return f"the values of {names} were learnt by {by}" if names else ""
+
+
+def _opened(manifest: Manifest) -> str:
+    """Say what is not declared of open columns, and below which number of rows no text of theirs is shown."""
+    words = opened_words(manifest)
+    shown = "".join(
+        f' A text of "{one.column}" is shown only where its count with noise reached {one.threshold:,}: one that no more '
+        f"than {_rows(one.rare)} have is shown with a chance of {rounded_up(manifest.privacy.delta)} at most."
+        for one in manifest.opened
+    )
+    return f" But {words}.{shown}" if words else ""
 
 
 def _texts(learnt: Mapping[str, Any]) -> str:

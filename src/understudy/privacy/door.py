@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from understudy.source import Source
 
 A = TypeVar("A")
+Read = Callable[[Sequence[Clique]], list[Counts]]
+"""Reads exact counts."""
 
 _ROUNDING = Fraction(1, 10**12)
 """How far OpenDP's stated cost may lie above our exact one, relatively: it rounds floats up, a few units in
@@ -68,6 +70,8 @@ class Door:
     ``journal`` has every answer on record before it leaves. Of a run that is resumed it knows the first answers: these
     are charged again to this door's own budget, and given as they were, without a read and without fresh noise. The
     first fresh question then reads the table, and is refused when it is not the table that the run began with.
+
+    ``after`` is the door that the same run asked before, of the same table: that one knows which table it began with.
     """
 
     __slots__ = ("_clocks", "_domain", "_filter", "_fine", "_journal", "_noise", "_read", "_texts", "_unit")
@@ -82,6 +86,7 @@ class Door:
         expect: Iterable[Clique] = (),
         journal: Journal | None = None,
         fine: Domain = NOTHING,
+        after: Door | None = None,
     ) -> None:
         self._domain: Domain = source.domain
         self._fine = fine
@@ -91,7 +96,9 @@ class Door:
         self._journal: Journal = NoJournal() if journal is None else journal
         self._clocks: list[Stopwatch] = []
         expected = [*(self._domain.clique(clique) for clique in expect), *((name,) for name in fine)]
-        self._read = _reader(source, fine, expected, self._journal, self._clocks)
+        self._read: Read = _reader(
+            source, fine, expected, self._journal, self._clocks, before=None if after is None else after._read
+        )
         self._texts = _texts_of(source)
 
     @property
@@ -230,7 +237,7 @@ class Door:
 class _Counted(Sequence[Counts]):
     """The exact counts of ``cliques``, read when they are taken: one by one, or a block after another."""
 
-    def __init__(self, read: Callable[[Sequence[Clique]], list[Counts]], cliques: Sequence[Clique], domain: Domain) -> None:
+    def __init__(self, read: Read, cliques: Sequence[Clique], domain: Domain) -> None:
         self._read, self._cliques, self._domain = read, cliques, domain
 
     def __len__(self) -> int:
@@ -268,18 +275,23 @@ def _is_fine(clique: Clique, fine: Domain) -> bool:
 
 
 def _reader(
-    source: Source, fine: Domain, expect: list[Clique], journal: Journal, clocks: list[Stopwatch]
-) -> Callable[[Sequence[Clique]], list[Counts]]:
+    source: Source, fine: Domain, expect: list[Clique], journal: Journal, clocks: list[Stopwatch], *, before: Read | None
+) -> Read:
     """Return the function that reads exact counts; it alone holds the source and the counts already read.
 
     The counts that were asked for last are held, within a limit; others are counted again.
-    The first read also tells the journal which table this is, where one is kept.
+    The first read also tells the journal which table this is, where one is kept; or has what reads ``before`` tell it.
     """
     known: dict[Clique, Counts] = {}
-    marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps else []
+    marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps and before is None else []
     first = [*expect, *marks]
+    earlier = [] if before is None else [before]
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
+        for told in earlier:
+            with _standing(clocks):
+                told(())
+        earlier.clear()
         missing = [c for c in dict.fromkeys([*cliques, *first]) if c not in known]
         if missing:
             with _standing(clocks):

@@ -25,6 +25,7 @@ from understudy.manifest.manifest import (
     Manifest,
     MechanismEntry,
     ModelEntry,
+    OpenedEntry,
     PrivacyEntry,
     PublicEntry,
     QueryEntry,
@@ -66,6 +67,7 @@ class Settings:
     ledger: LedgerReference | None = None
     most_rows: int | None = None
     forecasts: Mapping[str, float] = field(default_factory=dict)
+    opened: Sequence[OpenedEntry] = ()
 
 
 def make_release(
@@ -98,6 +100,7 @@ def make_release(
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
         inside=[_inside(m, schema) for m in outcome.inside],
+        opened=list(settings.opened),
         ledger=settings.ledger,
         public=_public(outcome),
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import Manifest, RoundEntry
-from understudy.manifest.promise import assumptions, counted_words, sentences, unit_words
+from understudy.manifest.promise import assumptions, counted_words, opened_words, sentences, unit_words
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.report.figures import Figure, figures_of
@@ -146,6 +146,8 @@ class Spending:
 
     starting: float
     """Before the first round."""
+    opening: float
+    """On the values of open columns."""
     inside: float
     """On where values lie inside their bins."""
     checking: float
@@ -156,8 +158,10 @@ class Spending:
         """Read off what each part cost; what is left was spent before the first round."""
         checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
         inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
+        opening = sum((entry.rho.fraction for entry in manifest.opened), Fraction(0))
         rounds = sum((entry.rho.fraction for entry in manifest.rounds), Fraction(0))
-        return cls(float(manifest.privacy.spent.fraction - rounds - inside - checking), float(inside), float(checking))
+        starting = manifest.privacy.spent.fraction - rounds - inside - checking - opening
+        return cls(float(starting), float(opening), float(inside), float(checking))
 
 
 @dataclass(frozen=True)
@@ -254,9 +258,17 @@ def report_data(release: Reported) -> ReportData:
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
         without_bound=len(release.workload.cliques) - len(workload),
         zeros=len(release.schema.zeros),
-        origin="learnt from the rows, under a budget of its own," if table.learnt is not None else "written by people",
+        origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
     )
+
+
+def _origin(release: Reported) -> str:
+    """Say where the schema comes from."""
+    learnt = release.schema.table.learnt is not None
+    origin = "learnt from the rows, under a budget of its own," if learnt else "written by people"
+    words = opened_words(release.manifest)
+    return f"{origin} ({words})" if words else origin
 
 
 def _bound(release: Reported, clique: Clique) -> BoundView:

@@ -162,7 +162,8 @@ def _misfits(faults: Counter[tuple[int, int]], schema: Schema, total: int) -> li
     found = []
     for (position, number), rows in sorted(faults.items()):
         column, fault = schema.columns[position], Fault(number)
-        if fault is Fault.FITS or (fault is Fault.MISSING and column.nullable):
+        fits = fault is Fault.FITS or (fault is Fault.MISSING and column.nullable)
+        if fits or (fault is Fault.UNLISTED and column.kind == "open"):
             continue
         found.append(Misfit(column.name, fault.words, rows, total, _place(column, fault), column.line))
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.review.blocks import quote
-from understudy.review.marks import Mark, accept, leave_out, marks_of, shown
+from understudy.review.marks import Mark, accept, leave_out, marks_of, open_up, shown
 
 _WIDTH = 110
 
@@ -48,7 +48,7 @@ QUESTIONS = (
     Question(
         r"in fewer than \d+ rows",
         "the values that were seen are listed, some of which few rows have. Accept those that you know without the data: "
-        "the others would be disclosed.",
+        "the others would be disclosed. Unlisted, each run learns those that many rows have, for a part of its budget.",
         r"\d+ of them in fewer than \d+ rows",
     ),
     Question(
@@ -71,8 +71,8 @@ QUESTIONS = (
     ),
     Question(
         r"^left out, since it has about",
-        "they are left out, since they have too many different texts to list. To keep one, or if one says whose row it is, "
-        "go one by one.",
+        "they are left out, since they have too many different texts to list. To keep one (by its values, or unlisted: then "
+        "each run learns the texts that many rows have), or if one says whose row it is, go one by one.",
         r"about [\d,]+ different texts|prefix = \d+ has \d+ values",
     ),
     Question(
@@ -163,6 +163,13 @@ def accept_all(text: str, group: Group) -> str:
     """Return the file without the marks of a group."""
     for mark in reversed(group.marks):
         text = accept(text, mark)
+    return text
+
+
+def open_all(text: str, group: Group) -> str:
+    """Return the file with the columns of a group as open ones."""
+    for mark in reversed(group.marks):
+        text = open_up(text, mark)
     return text
 
 

@@ -15,6 +15,8 @@ MAX_LISTED = 200
 RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
+OPEN = 'kind = "open": each run then learns, for a part of its budget, the texts that many rows have'
+"""What is proposed where a list would disclose texts."""
 SURELY_MISSING = frozenset({"na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "nil", "?", "-", "--", "---", ".", ".."})
 """Texts that mean "missing" among other texts too, in any case, where there are several: one alone stays a value."""
 
@@ -56,7 +58,11 @@ def _seen(ranked: list[tuple[str, int]], nulls: list[str]) -> str:
     doubt = f'; {", ".join(words)} seem{"s" if len(words) == 1 else ""} to mean "missing"' if words else ""
     kept = [quote(value) for value, _ in ranked if value.strip().lower() in SURELY_MISSING]
     doubt += f'; if {kept[0]} means "missing", write nulls = [{kept[0]}] and nullable = true instead' if kept else ""
-    return f"{said}{known}; write those that you know without the data, from a code book or by what the column means{doubt}."
+    unlisted = f", or {OPEN}" if known else ""
+    return (
+        f"{said}{known}; write those that you know without the data, from a code book or by what the column means{unlisted}"
+        f"{doubt}."
+    )
 
 
 def _too_many(seen: Seen) -> str:
@@ -67,7 +73,8 @@ def _too_many(seen: Seen) -> str:
     about = float(f"{seen.distinct:.2g}")
     return (
         f"left out, since it has about {about:,.0f} different texts, too many to list from the data. "
-        f"Keep it with the values that you know{prefix}. If it says whose row it is, it is the person of the schema."
+        f"Keep it with the values that you know{prefix}, or as {OPEN}. If it says whose row it is, it is the person of the "
+        "schema."
     )
 
 

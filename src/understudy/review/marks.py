@@ -34,6 +34,11 @@ class Mark:
         return self.column is None and self.message.startswith("values were missing")
 
     @property
+    def about_texts(self) -> bool:
+        """Whether its column may be an open one."""
+        return self.column is not None and 'kind = "open"' in self.message
+
+    @property
     def about_person(self) -> bool:
         """Whether the column may be the one that identifies a person."""
         return self.left_out and "person" in self.message
@@ -104,6 +109,17 @@ def leave_out(text: str, mark: Mark) -> str:
         return accept(text, mark)
     _, end = block_of(text, mark.column)
     return _replaced(text, mark.line, end, ["# Left out, as reviewed.", f"# {header(mark.column)}"])
+
+
+def open_up(text: str, mark: Mark) -> str:
+    """Return the file with the column of a mark as an open one, and with no mark there."""
+    assert mark.column is not None
+    start, end = block_of(text, mark.column)
+    old = {} if mark.left_out else tomllib.loads("\n".join(_lines(text)[start:end]))["columns"][mark.column]
+    kept = {name: old[name] for name in ("description", "prefix", "type", "nulls") if name in old}
+    settings = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in kept.items()]
+    place = ["nullable = true"] if old.get("nullable") or mark.left_out else []
+    return _replaced(text, mark.line, end, [header(mark.column), 'kind = "open"', *settings, *place])
 
 
 def change(text: str, name: str, settings: list[str]) -> str:

@@ -47,6 +47,8 @@ def build_column(name: str, declared: Any, nulls: Sequence[str], line: int | Non
 def _build(declared: Any, common: dict[str, Any]) -> Column:
     if isinstance(declared, d.Boolean):
         return _boolean(declared, common)
+    if isinstance(declared, d.Open):
+        return _open(declared, common)
     if isinstance(declared, d.Categorical | d.Ordinal):
         return _listed(declared, common)
     return _binned(declared, common)
@@ -116,6 +118,12 @@ def _listed(declared: d.Categorical | d.Ordinal, common: dict[str, Any]) -> List
     return Listed(**common, places=places, values=tuple(values), other_value=other, **more)
 
 
+def _open(declared: d.Open, common: dict[str, Any]) -> Listed:
+    """A column of which nothing is listed yet: every text is the catch-all."""
+    places, kind = Places(0, 0, declared.nullable, "other"), _text_type(declared.type or "string", ordered=False)
+    return Listed(**common, places=places, values=(), other_value=declared.other, arrow=kind, prefix=declared.prefix)
+
+
 def _check_labels(declared: d.Categorical | d.Ordinal) -> None:
     known = [str(value) for value in declared.values]
     if unknown := next((value for value in declared.labels if value not in known), None):
@@ -136,15 +144,21 @@ def _kind(value: object) -> str:
 def _listed_type(declared: d.Categorical | d.Ordinal) -> pa.DataType:
     text = isinstance(declared.values[0], str)
     given = declared.type or ("string" if text else "int64")
-    if given == "category":
-        values = pa.string() if text else pa.int64()
-        return pa.dictionary(pa.int32(), values, ordered=declared.kind == "ordinal")
-    if text != (given in ("string", "large_string")):
+    if given == "category" and not text:
+        return pa.dictionary(pa.int32(), pa.int64(), ordered=declared.kind == "ordinal")
+    if text != (given in ("string", "large_string", "category")):
         raise Wrong(f'type = "{given}" does not go with values that are {_kind(declared.values[0])}.', "type")
-    if not text:
-        everything = [*declared.values, *([] if declared.other is None else [declared.other])]
-        _fits_type(given, [int(value) for value in everything], "values")
-    return pa.large_string() if given == "large_string" else pa.type_for_alias(given)
+    if text:
+        return _text_type(given, ordered=declared.kind == "ordinal")
+    everything = [*declared.values, *([] if declared.other is None else [declared.other])]
+    _fits_type(given, [int(value) for value in everything], "values")
+    return pa.type_for_alias(given)
+
+
+def _text_type(given: str, *, ordered: bool) -> pa.DataType:
+    if given == "category":
+        return pa.dictionary(pa.int32(), pa.string(), ordered=ordered)
+    return pa.large_string() if given == "large_string" else pa.string()
 
 
 def _fits_type(given: str, numbers: Sequence[int], key: str) -> None:

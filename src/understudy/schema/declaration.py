@@ -60,6 +60,13 @@ class LearntDeclaration(Declared):
     private: bool = Field(default=True, description="false where the noise was seeded, for research.")
 
 
+class OpenedDeclaration(Declared):
+    """Columns that were open until a run had learnt their values."""
+
+    columns: list[str] = Field(min_length=1, description="Their names.")
+    private: bool = Field(default=True, description="false where the noise was seeded, for research.")
+
+
 class Table(Declared):
     """Settings of the whole table."""
 
@@ -75,6 +82,9 @@ class Table(Declared):
     csv: CsvDeclaration | None = Field(default=None, description="How its CSV files are written, when not as usual.")
     learnt: LearntDeclaration | None = Field(
         default=None, description="Of a schema that was learnt under a budget: what that cost. Written by the software."
+    )
+    opened: OpenedDeclaration | None = Field(
+        default=None, description="Columns that were open, whose values a run has learnt. Written by the software."
     )
 
 
@@ -113,6 +123,15 @@ class Ordinal(_Listed):
     """A column of listed values, lowest first."""
 
     kind: Literal["ordinal"]
+
+
+class Open(_Column):
+    """Texts that nobody lists: each run learns those that many rows have, under its budget. The others are one value."""
+
+    kind: Literal["open"]
+    other: str = Field(default="(other)", min_length=1, description="What texts that few rows have are called.")
+    prefix: int | None = Field(default=None, ge=1, description="A text counts as its first so many characters.")
+    type: TextType | None = Field(default=None, description="The type of the decoded column.")
 
 
 class Boolean(_Column):
@@ -245,9 +264,9 @@ class Derived(Declared):
 
 
 ColumnDeclaration = Annotated[
-    Categorical | Ordinal | Boolean | Integer | Real | Date | DateTime | Time | Derived, Field(discriminator="kind")
+    Categorical | Ordinal | Open | Boolean | Integer | Real | Date | DateTime | Time | Derived, Field(discriminator="kind")
 ]
-KINDS = ("categorical", "ordinal", "boolean", "integer", "real", "date", "datetime", "time", "derived")
+KINDS = ("categorical", "ordinal", "open", "boolean", "integer", "real", "date", "datetime", "time", "derived")
 
 
 class Null(Declared):

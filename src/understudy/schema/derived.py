@@ -196,6 +196,8 @@ def _type_of(declared: Derived, expression: Expression, whole: Mapping[str, bool
 
 def _looked_up(declared: Derived, parent: Column, about: dict[str, Any]) -> DerivedColumn:
     lookup = dict(declared.lookup or {})
+    if parent.kind == "open":
+        raise Wrong(f'column "{parent.name}" is open: nobody knows its values before a run, so none is looked up.', "of")
     labels = [spell(value) for value in parent.values] if isinstance(parent, Listed) else [*parent.ordinary_labels()]
     labels += [] if parent.places.own_other is None else [parent.other_label]
     if unknown := next((key for key in lookup if key not in labels), None):

@@ -44,7 +44,7 @@ class Listed(Column):
         """What ``decode`` gives for null: the first declared spelling, as text or as a whole number."""
         if not self.own_nulls or not self.own_nulls[0] or self.kind == "boolean":
             return None
-        if isinstance(self.values[0], str):
+        if not self.values or isinstance(self.values[0], str):  # an open column has texts
             return self.own_nulls[0]
         number = _number(self.own_nulls[0])
         return int(number) if number is not None and number.is_integer() else None
@@ -74,7 +74,7 @@ class Listed(Column):
         found: dict[float, int] = {}
         for code, value in enumerate(self._known):
             number = _number(value)
-            if number is not None and (number not in found or spell(value) == _spell_number(number)):
+            if number is not None and (number not in found or spell(value) == spell_number(number)):
                 found[number] = code
         words = [spell(value) for value in self._known]
         as_words = {float(i): words.index(word) for i, word in enumerate(("false", "true")) if word in words}
@@ -184,5 +184,6 @@ def _number(value: Label) -> float | None:
         return None
 
 
-def _spell_number(number: float) -> str:
+def spell_number(number: float) -> str:
+    """Return a number as text, a whole one without a point."""
     return str(int(number)) if number.is_integer() else repr(number)

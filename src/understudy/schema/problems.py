@@ -54,6 +54,7 @@ class Wrong(Exception):
 _MODELS: tuple[type[d.Declared], ...] = (
     d.Categorical,
     d.Ordinal,
+    d.Open,
     d.Boolean,
     d.Integer,
     d.Real,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,15 +20,18 @@ from understudy.schema.build import build_column
 from understudy.schema.column import Column, fine_name
 from understudy.schema.declaration import (
     MAX_CODES,
+    Categorical,
     ColumnDeclaration,
     CsvDeclaration,
     Derived,
     Integer,
+    OpenedDeclaration,
     SchemaDeclaration,
     Table,
 )
 from understudy.schema.derived import DerivedColumn, build_derived
 from understudy.schema.dialect import problem as dialect_problem
+from understudy.schema.listed import Listed
 from understudy.schema.orders import Order, Orders, read_order
 from understudy.schema.person import Person
 from understudy.schema.problems import Locate, Path, Problem, SchemaFileError, Wrong
@@ -81,6 +84,25 @@ class Schema:
         """Who a person is, where one may have several rows; None where each row is a person."""
         column, rows = self.declaration.person, self.declaration.rows_per_person
         return None if column is None or rows is None else Person(column, rows, tuple(self.table.nulls))
+
+    @property
+    def open(self) -> tuple[Listed, ...]:
+        """The columns whose values each run learns for itself; until then, every text of theirs is the catch-all."""
+        return tuple(c for c in self.columns if isinstance(c, Listed) and c.kind == "open")
+
+    def settled(self, texts: Mapping[str, Sequence[str]], *, private: bool = True) -> Schema:
+        """Return the schema with the values that a run has learnt for each open column; where none, the catch-all alone."""
+        columns = dict(self.declaration.columns)
+        for column in self.open:
+            settings = columns[column.name].model_dump(exclude_unset=True, exclude={"kind", "other"})
+            values = [text for text in texts[column.name] if text != column.other_label]
+            kept = settings if values else {**settings, "prefix": None}
+            listed = values or [column.other_label]
+            columns[column.name] = Categorical(kind="categorical", values=listed, other=column.other_label, **kept)
+        opened = OpenedDeclaration(columns=[column.name for column in self.open], private=private)
+        table = self.table.model_copy(update={"opened": opened})
+        declared = self.declaration.model_copy(update={"columns": columns, "table": table})
+        return build_schema(declared, self.source, lambda path: None)
 
     @cached_property
     def domain(self) -> Domain:
@@ -220,7 +242,8 @@ def require_reviewed(schema: Schema) -> None:
 
 def require_learnt_privately(schema: Schema) -> None:
     """Refuse a schema that was learnt with seeded noise: it discloses what it learnt."""
-    if schema.table.learnt is not None and not schema.table.learnt.private:
+    found = (schema.table.learnt, schema.table.opened)
+    if any(one is not None and not one.private for one in found):
         raise SchemaError(
             f"{schema.source} was learnt with a seed, for research, and is not private. Learn it again without one."
         )

@@ -82,6 +82,8 @@ def _clique(names: Sequence[str], known: dict[str, Column], key: str) -> Clique:
     for name in names:
         if name not in known:
             raise Wrong(f'there is no column "{name}" in this schema.{did_you_mean(name, known)}', key)
+        if known[name].kind == "open":
+            raise Wrong(f'column "{name}" is open: nobody knows its values before a run. Declare it as categorical.', key)
     clique = tuple(name for name in known if name in names)
     cells = Domain.of({name: known[name].size for name in clique}).cells()
     if cells > MAX_CELLS:

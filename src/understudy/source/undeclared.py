@@ -34,7 +34,7 @@ from understudy.source.unopened import unopened
 Counts = NDArray[np.int64]
 LONGEST = 100
 """Characters of a text that may be shown; a longer one is free text, and shared by nobody."""
-_NOTHING = 0
+NOTHING = 0
 _MARKS = 2**62
 """Texts are told apart by marks of 62 bits under a secret key: two that many share are never taken for one another."""
 
@@ -68,19 +68,24 @@ class UndeclaredSource:
 
     def texts(self, column: str) -> tuple[list[str], Counts]:
         """Return the different texts of a column in alphabetical order, and exactly how many rows have each."""
-        speller = Speller(column)
-        names = [column] if self._person is None else [column, self._person.column]
-        with unforeseen("The table"):
-            declared = Names((speller,), Domain.of({column: _MARKS}), self._person, self._csv)
-            rows = rows_of(open_reader(self._data, names, self._csv), declared)
-            found: dict[int, int] = {}
-            for batch in rows.batches(declared.domain):
-                marks, counts = np.unique(batch.columns[0], return_counts=True)
-                for mark, count in zip(marks.tolist(), counts.tolist(), strict=True):
-                    found[mark] = found.get(mark, 0) + count
-        found.pop(_NOTHING, None)
-        spelled = sorted((speller.spelled[mark], count) for mark, count in found.items())
-        return [text for text, _ in spelled], np.array([count for _, count in spelled], np.int64)
+        return texts_of(self._data, Speller(column), self._person, self._csv)
+
+
+def texts_of(data: Any, speller: Speller, person: Person | None, csv: Settings | None) -> tuple[list[str], Counts]:
+    """Return the different texts of a column in alphabetical order, and exactly how many of the rows in use have each."""
+    column = speller.name
+    names = [column] if person is None else [column, person.column]
+    with unforeseen("The table"):
+        declared = Names((speller,), Domain.of({column: _MARKS}), person, csv)
+        rows = rows_of(open_reader(data, names, csv), declared)
+        found: dict[int, int] = {}
+        for batch in rows.batches(declared.domain):
+            marks, counts = np.unique(batch.columns[0], return_counts=True)
+            for mark, count in zip(marks.tolist(), counts.tolist(), strict=True):
+                found[mark] = found.get(mark, 0) + count
+    found.pop(NOTHING, None)
+    spelled = sorted((speller.spelled[mark], count) for mark, count in found.items())
+    return [text for text, _ in spelled], np.array([count for _, count in spelled], np.int64)
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class Speller(Undivided):
         if isinstance(values, pa.ChunkedArray):
             return np.concatenate([np.empty(0, np.int64), *(self._marks(chunk) for chunk in values.chunks)])
         if isinstance(values, Categories):
-            marks = np.append(self._marks(values.categories), _NOTHING)
+            marks = np.append(self._marks(values.categories), NOTHING)
             return np.asarray(marks[np.where(values.codes < 0, -1, values.codes)])
         if isinstance(values, pa.ExtensionArray):
             return self._marks(values.storage)
@@ -107,20 +112,31 @@ class Speller(Undivided):
             return self._marks(pc.run_end_decode(values))
         if isinstance(values, pa.DictionaryArray):
             return self._marks(values.dictionary_decode())
-        found = np.full(len(values), _NOTHING, np.int64)
+        found = np.full(len(values), NOTHING, np.int64)
         for part in cells_of(values).parts:
             if part.kind is Kind.TEXT:
                 found[part.rows] = self._of_texts(part.values)
+            elif part.kind is Kind.NUMBER:
+                found[part.rows] = self.of_numbers(part.values)
         return found
 
     def _of_texts(self, text: pa.Array) -> NDArray[np.int64]:
         distinct = pc.dictionary_encode(pc.utf8_trim_whitespace(text))
-        marks = np.array([self._mark(one) for one in distinct.dictionary.to_pylist()] or [_NOTHING], np.int64)
+        marks = np.array([self.mark(one) for one in self.told(distinct.dictionary)] or [NOTHING], np.int64)
         return np.asarray(marks[distinct.indices.to_numpy(zero_copy_only=False)])
 
-    def _mark(self, text: str) -> int:
+    def told(self, texts: pa.Array) -> list[str]:
+        """Return what each text counts as; empty where it counts as none."""
+        return texts.to_pylist()  # type: ignore[no-any-return]
+
+    def of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the mark of each number: where nothing is declared, a number is no text."""
+        return np.full(len(numbers), NOTHING, np.int64)
+
+    def mark(self, text: str) -> int:
+        """Return the mark of a text that may be shown, and remember it."""
         if not text or len(text) > LONGEST or not text.isprintable():
-            return _NOTHING
+            return NOTHING
         digest = hashlib.blake2b(text.encode(), digest_size=8, key=self.key).digest()
         mark = 1 + int.from_bytes(digest, "little") % (_MARKS - 2)
         self.spelled[mark] = text

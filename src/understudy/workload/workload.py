@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, fsum, inf, isfinite
@@ -100,6 +100,15 @@ class Workload:
         _refuse_too_many(comb(len(domain) - (held is not None), size - (held is not None)), MAX_QUERIES)
         cliques = Combinations(domain, ((size, held),))
         return cls(domain, cliques, Same(1.0, len(cliques)), len(cliques))
+
+    def on(self, domain: Domain) -> Workload:
+        """Return the same marginals of a domain with the same attributes, some of which have other values now."""
+        moved = [name for asked in self.asked.values() for name in asked if domain[name] != self.domain[name]]
+        if domain.attributes != self.domain.attributes or moved:
+            raise WorkloadError("A workload asks for sums of an attribute whose values have changed: make it anew.")
+        if isinstance(self.cliques, Combinations):
+            return replace(self, domain=domain, cliques=Combinations(domain, self.cliques.layers))
+        return replace(self, domain=domain)
 
     @classmethod
     def skewed(cls, domain: Domain, seed: int = 0, n: int = 256, k: int = 3) -> Workload:

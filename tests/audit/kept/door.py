@@ -385,7 +385,7 @@ MUTANTS = [
         "seeded-by-default",
         18,
         "runs without a seed take one all the same",
-        ("synthesize.py", "SecureNoise() if seed is None else", "ResearchNoise(0) if seed is None else"),
+        ("synthesize.py", "SecureNoise() if asked.seed is None else", "ResearchNoise(0) if asked.seed is None else"),
         f"{RANDOMNESS}test_a_private_run_draws_no_noise_from_an_ordinary_generator",
     ),
     one(

@@ -17,8 +17,8 @@ MUTANTS: list[Mutant] = [
         "a run goes on with a table that differs inside the bins alone",
         (
             "privacy/door.py",
-            "    marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps else []\n",
-            "    marks = [*fingerprinted(source.domain)] if journal.keeps else []\n",
+            "*fingerprinted(source.domain), *((name,) for name in fine)]",
+            "*fingerprinted(source.domain)]",
         ),
         f"{FINGERPRINT}test_another_table_is_refused_before_anything_is_spent_on_it",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from audit.mutant import one
 
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
+OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
 MASKED = f"{SHARED}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold"
 
@@ -94,7 +95,7 @@ MUTANTS = [
         "learning-quotes-the-table",
         31,
         "what fails while the texts of a column are read is told as it is",
-        ("source/undeclared.py", '        with unforeseen("The table"):\n', "        if True:\n"),
+        ("source/undeclared.py", '    with unforeseen("The table"):\n', "    if True:\n"),
         f"{SHARED}test_a_table_that_fails_while_its_texts_are_read_is_not_quoted",
     ),
     one(
@@ -198,5 +199,58 @@ MUTANTS = [
         "a schema that was learnt with seeded noise is taken by a private run",
         ("synthesize.py", "        require_learnt_privately(found)\n", "        pass\n"),
         f"{LEARN}test_a_seeded_schema_is_not_for_a_private_run",
+    ),
+    one(
+        "open-columns-take-their-delta-twice",
+        36,
+        "a run with open columns has the rho of all of delta, and their texts take a quarter of it beside",
+        ("request.py", "delta=budget.delta - texts).rho), texts", "delta=budget.delta).rho), texts"),
+        f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
+    ),
+    one(
+        "open-columns-have-a-budget-of-their-own",
+        (9, 36),
+        "what a run asks after its open columns is charged to a second budget of the same size",
+        ("synthesize.py", "budget = asked.budget if run.filter is None else run.filter", "budget = asked.budget"),
+        f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
+    ),
+    one(
+        "each-open-column-takes-all-of-delta",
+        36,
+        "the texts of every open column have the delta that is for all of them",
+        ("request.py", "self.beside / max(len(names), 1)", "self.beside"),
+        f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
+    ),
+    one(
+        "the-delta-of-open-columns-is-not-on-the-books",
+        (28, 36),
+        "the ledger does not hear of the part of delta that the texts of open columns take",
+        ("request.py", "**({BESIDE: self.beside} if self.beside else {})", "**{}"),
+        f"{OPEN}test_the_ledger_counts_the_rho_and_the_delta_of_texts_with_the_run",
+    ),
+    one(
+        "another-table-after-open-columns",
+        30,
+        "a run that goes on after its open columns does not look whether the table is the one that it began with",
+        ("privacy/door.py", "earlier = [] if before is None else [before]", "earlier: list[Read] = []"),
+        f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[2]",
+    ),
+    one(
+        "open-columns-forget-persons",
+        16,
+        "the texts of open columns are counted in all rows of a person",
+        ("source/opened.py", "declared=declared), schema.person, schema.csv)", "declared=declared), None, schema.csv)"),
+        f"{OPEN}test_a_person_counts_with_so_many_rows",
+    ),
+    one(
+        "open-columns-are-read-before-they-are-reserved",
+        29,
+        "a table with open columns is read before the budget of the run is reserved",
+        (
+            "synthesize.py",
+            "    log = run.begin(place, asked.budget",
+            "    if questions:\n        first.count([()])\n    log = run.begin(place, asked.budget",
+        ),
+        f"{OPEN}test_nothing_is_read_before_it_is_reserved_and_paid_for",
     ),
 ]

@@ -17,6 +17,7 @@ def parts(report: ReportData) -> list[Part]:
     """Return what the budget went on; parts without any are left out."""
     found = [
         ("First measurements" if report.rounds else "Measurements", "first", report.spending.starting),
+        ("Values of open columns", "open", report.spending.opening),
         ("Choosing what to measure", "choose", sum(r.choosing for r in report.rounds)),
         ("Measuring what was chosen", "measure", sum(r.measuring for r in report.rounds)),
         ("Values inside bins", "inside", report.spending.inside),
