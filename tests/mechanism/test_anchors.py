@@ -75,6 +75,14 @@ def test_a_value_that_many_rows_share_is_kept(place: int) -> None:
     assert found == pytest.approx(counts[place], rel=0.05)
 
 
+def test_a_value_at_the_end_does_not_take_what_others_lose() -> None:
+    """Codes that drown in the noise are drawn together; the rows that they lose are not the last code's."""
+    counts = np.concatenate([[20_000.0], np.full(28, 40.0), [500.0]])
+    found = [settled(noisy, SIGMA, counts.sum())[-1] for noisy in drawn(counts)]
+    assert np.mean(found) == pytest.approx(500, rel=0.2)
+    assert np.std(found) < 1.3 * SIGMA
+
+
 @pytest.mark.parametrize("total", [1e-3, 10.0, 1e9])
 @pytest.mark.parametrize("values", [[0.0], [-5.0, -4.0], [1e9, -1e9, 3.0], [2.0, 1.0, 2.0, 1.0]])
 @pytest.mark.parametrize("sigma", [1e-4, 1.0, 1e6])

@@ -12,7 +12,7 @@ from understudy.domain import Domain
 from understudy.mechanism import Aim
 from understudy.mechanism.aim2 import Aim2
 from understudy.mechanism.candidates import errors_of
-from understudy.mechanism.strategy import falling, hierarchy, strategy_for
+from understudy.mechanism.strategy import column_norm, falling, hierarchy, optimised, strategy_for
 from understudy.privacy import Budget, Door, Product, ResearchNoise, Unit, linear_scale_for
 from understudy.source import MemorySource
 from understudy.workload import Workload
@@ -77,16 +77,16 @@ def test_prefixes_by_group_err_less_by_their_strategy_than_by_cells() -> None:
     assert errors_of(workload, ("sex",), Unit.ADD_REMOVE, "gaussian") == 2
 
 
-def table(rows: int = 4000) -> tuple[Domain, MemorySource]:
+def table(rows: int = 20_000) -> tuple[Domain, MemorySource]:
     rng = np.random.default_rng(1)
-    group, age = rng.integers(0, 4, rows), rng.integers(0, 16, rows)
-    pay = np.clip(age // 2 + 2 * group + rng.integers(0, 6, rows), 0, 15)
-    domain = Domain.of({"group": 4, "age": 16, "pay": 16})
-    return domain, MemorySource.of_codes(np.stack([group, age, pay], axis=1), domain)
+    group, place, age = rng.integers(0, 8, rows), rng.integers(0, 6, rows), rng.integers(0, 40, rows)
+    pay = np.clip(age // 2 + 2 * group + rng.integers(0, 6, rows), 0, 39)
+    domain = Domain.of({"group": 8, "place": 6, "age": 40, "pay": 40})
+    return domain, MemorySource.of_codes(np.stack([group, place, age, pay], axis=1), domain)
 
 
 def workloads(domain: Domain) -> tuple[Workload, Workload]:
-    pairs = [["group", "age"], ["group", "pay"]]
+    pairs = [[by, of] for by in ("group", "place") for of in ("age", "pay")]
     asked = [{"attributes": pair, "prefixes": pair[1]} for pair in pairs]
     return Workload.of(domain, pairs), Workload.of(domain, asked)
 
@@ -107,3 +107,26 @@ def test_a_workload_of_prefixes_is_measured_by_its_strategy_and_nearer(mechanism
         error[by_prefix].append(sum(float(np.abs(gap).sum()) for gap in gaps))
         assert door.filter.remaining < Budget.of(rho=0.02).rho / 1000
     assert sum(error[True]) < 0.95 * sum(error[False])
+
+
+def error_of(query: np.ndarray, strategy: np.ndarray) -> float:
+    told = query @ np.linalg.pinv(strategy.astype(float))
+    return float(np.sqrt((told**2).sum(axis=1)).sum()) * column_norm(strategy)
+
+
+@pytest.mark.parametrize("values", [8, 24, 40])
+def test_optimised_sums_err_less_than_any_other(values: int) -> None:
+    at = np.arange(values)
+    ranges = np.array([(low <= at) & (at <= high) for low in at for high in at[low:]], dtype=np.int64)
+    for query, part in ((prefixes(values), 0.96), (ranges, 0.9)):
+        made = optimised(query)
+        assert made is not None
+        others = [falling(values), hierarchy(values, 2), hierarchy(values, 4), np.eye(values, dtype=np.int64)]
+        assert error_of(query, made) < part * min(error_of(query, other) for other in others)
+        assert made.min() >= 0
+        norms = np.sqrt((made.astype(float) ** 2).sum(axis=0))
+        assert norms.max() < 1.01 * norms.min()
+
+
+def test_sums_that_do_not_tell_every_value_have_no_optimised_strategy() -> None:
+    assert optimised(np.array([[1, 2, 3], [1, 1, 1]])) is None

@@ -27,8 +27,12 @@ SPIKES, END_SPIKES = 0.1, 0.5
 """How often a code stands out from those beside it; the first and the last of a column do more often."""
 HIGH = 5.0
 """By how many deviations of the noise, about."""
-FIRMLY = 3.0
-"""Counts of so many deviations make room for the others when all must add up."""
+EMPTY = 0.1
+"""A code that was settled at 0 takes up this part of what its variance says when all must add up."""
+CLOSE = 1e-6
+"""Counts add up when no more than this part of the rows is missing; that is made up for in proportion."""
+PASSES = 20
+"""So often at most what is missing is shared out: codes that would go below 0 leave the rest to others."""
 
 Floats = NDArray[np.float64]
 
@@ -40,11 +44,15 @@ def anchored(observations: Sequence[Observation], attributes: Iterable[str], tot
 
 
 def _anchor(observations: Sequence[Observation], attribute: str, total: float) -> Observation | None:
-    """Return the column's rows by all marginals that have it, none below zero, ``total`` in all."""
-    plain = [o for o in observations if o.query is None and attribute in o.clique]
-    if not plain or total <= 0:
+    """Return the column's rows by all marginals that have it, none below zero, ``total`` in all.
+
+    None where sums of it were measured: their noise is small in sums and large in single counts, and what is drawn together
+    count by count errs more in sums than the fit does.
+    """
+    held = [o for o in observations if attribute in o.clique]
+    if not held or total <= 0 or any(o.query is not None for o in held):
         return None
-    summed = [_summed(o, attribute) for o in plain]
+    summed = [_summed(o, attribute) for o in held]
     weights = np.array([1 / variance for _, variance in summed])
     mean = sum((w * values for w, (values, _) in zip(weights, summed, strict=True)), np.zeros(1)) / weights.sum()
     sigma = float(weights.sum() ** -0.5)
@@ -59,38 +67,48 @@ def _summed(observation: Observation, attribute: str) -> tuple[Floats, float]:
 
 
 def settled(values: Floats, sigma: float, total: float) -> Floats:
-    """Return noisy counts of neighbouring codes as counts of at least 0 that add up to ``total``."""
+    """Return noisy counts of neighbouring codes as counts of at least 0 that add up to ``total``.
+
+    What they lack or have too much is shared out by how uncertain each still is: a count that was drawn to its neighbours
+    takes less of it than one that is as noisy as it was measured, and no count takes all.
+    """
     spikes = np.full(len(values), SPIKES)
     spikes[[0, -1]] = END_SPIKES
     rising = _one_by_one(values, spikes, sigma)
     falling = _one_by_one(values[::-1], spikes[::-1], sigma)[::-1]
     beside = np.maximum(np.append(0.0, rising[:-1]), np.append(falling[1:], 0.0))
-    found = _posterior(values, FALL * beside, spikes, sigma)
-    firm = found > FIRMLY * sigma
-    left = total - float(found[~firm].sum())
-    if left <= 0 or not firm.any():
-        return on_simplex(values, total)
-    found[firm] = on_simplex(found[firm], left)
-    return found
+    found, variance = _posterior(values, FALL * beside, spikes, sigma)
+    variance = np.where(found > 0, variance, EMPTY * variance)
+    for _ in range(PASSES):
+        missing = total - float(found.sum())
+        weights = np.where((found > 0) | (missing > 0), variance, 0.0)
+        if abs(missing) <= CLOSE * total or weights.sum() <= 0:
+            break
+        found = np.maximum(found + missing * weights / weights.sum(), 0.0)
+    close = abs(total - float(found.sum())) <= CLOSE * total
+    return found * (total / float(found.sum())) if close else on_simplex(values, total)
 
 
 def _one_by_one(values: Floats, spikes: Floats, sigma: float) -> Floats:
     """Return each count as the one before it, already settled, lets expect."""
     found = np.maximum(values, 0.0)
     for i in range(1, len(values)):
-        found[i : i + 1] = _posterior(values[i : i + 1], FALL * found[i - 1 : i], spikes[i : i + 1], sigma)
+        found[i : i + 1], _ = _posterior(values[i : i + 1], FALL * found[i - 1 : i], spikes[i : i + 1], sigma)
     return found
 
 
-def _posterior(values: Floats, expected: Floats, spikes: Floats, sigma: float) -> Floats:
-    """Return the means of counts, given noisy ones: off from what is expected by as much as that is, or anything above."""
+def _posterior(values: Floats, expected: Floats, spikes: Floats, sigma: float) -> tuple[Floats, Floats]:
+    """Return the means and variances of counts, given noisy ones: off from what is expected by as much as that is, or
+    anything above.
+    """
     off, noise = values - expected, sigma**2
     likely = expected**2 + expected + noise
     high = likely + HIGH**2 * noise
     odds = (1 - spikes) / spikes * np.sqrt(high / likely) * np.exp(-0.5 * off**2 * (1 / likely - 1 / high))
     spike = np.where(off > 0, 1 / (1 + odds), 0.0)
-    found: Floats = np.maximum(expected + off * (spike + (1 - spike) * (1 - noise / likely)), 0.0)
-    return found
+    kept = spike + (1 - spike) * (1 - noise / likely)
+    variance = noise * kept + spike * (1 - spike) * (off * noise / likely) ** 2
+    return np.maximum(expected + off * kept, 0.0), variance
 
 
 def on_simplex(values: Floats, total: float) -> Floats:

@@ -20,6 +20,7 @@ from understudy.model.relaxation import relax, relaxed_size
 from understudy.model.shrinkage import shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
+from understudy.model.threads import one_thread
 from understudy.model.tree import CELL_BYTES, JunctionTree, candidates_within, junction_tree, tree_size, tree_sizes_with
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "load_model",
     "make_engine",
     "on_cpu",
+    "one_thread",
     "regions_size",
     "relax",
     "relaxed_size",

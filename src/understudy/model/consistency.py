@@ -77,6 +77,8 @@ class RegionProblem(Problem):
     observed there, an even one is, with so much noise that it says nothing.
     """
 
+    in_cells = False
+
     def __init__(self, domain: Domain, observations: Sequence[Observation], zeros: Sequence[Zeros]) -> None:
         self._real = combine(observations)
         if not self._real:

@@ -91,7 +91,7 @@ def _warm(problem: Problem, start: Model | None, prior: Tables) -> Flat:
     known: Mapping[Clique, NDArray[np.float64]] = start.parameters if isinstance(start, GraphicalModel) else {}
     layout, domain = problem.layout, problem.layout.network.domain
     flat = np.zeros(layout.values.size)
-    homes = [(clique, piece) for clique, piece in zip(problem.residuals.cliques, layout.split(flat), strict=False)]
+    homes = [(o.clique, piece) for o, piece in zip(layout.observations, layout.split(flat), strict=True) if o.query is None]
     for clique, table in known.items():
         home = next(((h, piece) for h, piece in homes if set(clique) <= set(h)), None)
         if home:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import InternalError
+from understudy.model.correlated import Spread
 from understudy.model.network import Flat, Network
 
 Tables = Mapping[Clique, NDArray[np.float64]]
@@ -75,6 +76,8 @@ class Observation:
     values: NDArray[np.float64]
     sigma: float
     query: Query | None = None
+    spread: Spread | None = None
+    """Where the noise is shared by cells: its covariance over ``sigma`` squared. ``query`` is None then."""
 
     def __post_init__(self) -> None:
         """Refuse what no fit could use."""
@@ -82,6 +85,12 @@ class Observation:
             raise InternalError(f"An observation of {self.clique} has sigma {self.sigma}; it must be positive.")
         if not np.all(np.isfinite(self.values)):
             raise InternalError(f"An observation of {self.clique} is not finite.")
+
+    @property
+    def deviations(self) -> Flat:
+        """The standard deviation of the noise on each answer (flat)."""
+        even = np.full(self.values.size, self.sigma)
+        return even if self.spread is None else even * np.sqrt(self.spread.diagonal.ravel())
 
 
 def combine(observations: Sequence[Observation]) -> list[Observation]:
@@ -135,6 +144,19 @@ def _scaled(observation: Observation) -> Observation:
     return Observation(observation.clique, observation.values / by, observation.sigma / by, ScaledQuery(query, by))
 
 
+def by_cells(observation: Observation, total: float) -> Observation:
+    """Return sums as what they say of cells, of which there are ``total``; where they do not tell all cells, as they are."""
+    scaled = observation.query
+    asked, by = (scaled.query, scaled.scale) if isinstance(scaled, ScaledQuery) else (scaled, 1.0)
+    spread = Spread.of(asked)
+    if spread is None:
+        return observation
+    cells = spread.cells(by * np.ravel(observation.values))
+    sums = spread.covered(np.ones(cells.size)).reshape(cells.shape)
+    cells = cells + (total - cells.sum()) / sums.sum() * sums
+    return Observation(observation.clique, cells, by * observation.sigma, spread=spread)
+
+
 def estimate_total(observations: Sequence[Observation]) -> float:
     """Return the inverse-variance mean of the observed marginals' sums, at least 1 (a model needs a mass)."""
     weighted = [(float(np.sum(o.values)), 1.0 / (o.values.size * o.sigma**2)) for o in observations if o.query is None]
@@ -161,7 +183,7 @@ class Layout:
             network.add(self.base, clique, table)
         self.observations = tuple(observations)
         self.values: Flat = np.concatenate([np.ravel(o.values) for o in observations]).astype(np.float64)
-        self.sigma: Flat = np.concatenate([np.full(o.values.size, o.sigma) for o in observations])
+        self.sigma: Flat = np.concatenate([o.deviations for o in observations])
         self.bounds = np.cumsum([0, *(o.values.size for o in observations)])
         self._cell_bounds = np.cumsum([0, *(network.domain.cells(o.clique) for o in observations)])
         self.cells = int(self._cell_bounds[-1])

@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Domain, Zeros
 from understudy.errors import InternalError
+from understudy.model.correlated import Spread
 from understudy.model.engine import Calibrated, Engine, Folding, Objective, Vector
 from understudy.model.network import Flat, Network
-from understudy.model.observation import Layout, Observation, Tables, combine, estimate_total
+from understudy.model.observation import Layout, Observation, Tables, by_cells, combine, estimate_total
 from understudy.model.residuals import Index, Residuals
 
 
@@ -37,6 +39,9 @@ class Problem:
     Vectors (one number a parameter) are the engine's; everything else is decided on plain numbers.
     """
 
+    in_cells = True
+    """Whether sums that tell every cell have a parameter for each cell."""
+
     def __init__(
         self,
         domain: Domain,
@@ -53,9 +58,10 @@ class Problem:
         self.engine = engine
         self.total = float(estimate_total(self.observations) if total is None else total)  # plain: engines may need it so
         self.residuals = Residuals(domain, [o for o in self.observations if o.query is None])
+        others = [by_cells(o, self.total) if self.in_cells else o for o in self.observations if o.query is not None]
         network = Network(domain, [*(o.clique for o in self.observations), *(prior or {})], zeros)
         largest = [self.residuals.observed[clique] for clique in self.residuals.cliques]
-        self.layout = Layout(network, [*largest, *(o for o in self.observations if o.query is not None)], prior)
+        self.layout = Layout(network, [*largest, *others], prior)
 
     def evaluate(self, parameters: Vector) -> Point:
         """Run inference at ``parameters``, and keep what a solver needs of it."""
@@ -74,12 +80,12 @@ class Problem:
         """Return the direction in which the parameters raise the objective most: the residuals, where they act."""
         values, precision = self._told
         of_parts = precision * (self.parts(point.answers) - values)
-        return (point.answers - self.noisy) / self.sigma**2 + self.of_parts(of_parts)
+        return self._shared_noise(point.answers - self.noisy, inverse=True) + self.of_parts(of_parts)
 
     def squared(self, errors: Vector, of_parts: Vector | None = None) -> float:
         """Return half the squares of errors in all answers, in units of the noise: about ½ for each answer of the truth."""
-        scaled, of_parts = errors / self.sigma, self.parts(errors) if of_parts is None else of_parts
-        return float(scaled @ scaled) / 2 + float(of_parts @ (self._told[1] * of_parts)) / 2
+        of_parts = self.parts(errors) if of_parts is None else of_parts
+        return self._squared(errors) / 2 + float(of_parts @ (self._told[1] * of_parts)) / 2
 
     def pull(self, parameters: Vector) -> Vector:
         """Return Qθ, where ½ θ·Qθ is half the squares of the potentials' residuals, each times its variance.
@@ -92,7 +98,33 @@ class Problem:
         for axis, shares in self._axes:
             shared = shared - axis.unfold(shares * axis.fold(shared))
         parts = alone * parts + share * self._shared.unfold(variance * shared) if r.sets else alone * parts
-        return self.sigma**2 * parameters + self.of_parts(parts)
+        return self._shared_noise(parameters) + self.of_parts(parts)
+
+    def _squared(self, errors: Vector) -> float:
+        """Return the squares of errors, in units of the noise."""
+        if self._spreads:
+            return float(errors @ self._shared_noise(errors, inverse=True))
+        scaled = errors / self.sigma
+        return float(scaled @ scaled)
+
+    def _shared_noise(self, vector: Vector, *, inverse: bool = False) -> Vector:
+        """Multiply by the covariance of the noise on all answers, or by its inverse."""
+        found = vector / self.sigma**2 if inverse else self.sigma**2 * vector
+        if not self._spreads:
+            return found
+        plain, new = self.engine.numpy(vector), self.engine.numpy(found).copy()
+        for o, spread, where in self._spreads:
+            if inverse:
+                new[where] = spread.weighed(plain[where]) / o.sigma**2
+            else:
+                new[where] = o.sigma**2 * spread.covered(plain[where])
+        return self.engine.vector(new)
+
+    @cached_property
+    def _spreads(self) -> list[tuple[Observation, Spread, slice]]:
+        """The observations whose cells share noise, and where they lie."""
+        places = [slice(a, b) for a, b in pairwise(self.layout.bounds.tolist())]
+        return [(o, o.spread, s) for o, s in zip(self.layout.observations, places, strict=True) if o.spread is not None]
 
     def parts(self, vector: Vector) -> Vector:
         """Sum the cells of the maximal cliques to all their smaller marginals."""
@@ -209,7 +241,7 @@ def shrinkage(observation: Observation) -> Flat:
     """
     values, variance = np.ravel(observation.values).astype(np.float64), observation.sigma**2
     pull = np.zeros(values.size)
-    if observation.query is not None or len(observation.clique) != 1:
+    if observation.query is not None or observation.spread is not None or len(observation.clique) != 1:
         return pull
     alike = _alike(values, OUTSTANDING * observation.sigma)
     if np.count_nonzero(alike) >= FEWEST:
