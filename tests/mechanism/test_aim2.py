@@ -1,4 +1,4 @@
-"""aim2: AIM with an honest penalty and shrinkage, by public numbers alone; without both it is AIM to the last digit."""
+"""aim2: AIM judged otherwise, by public numbers alone; without its changes it is AIM to the last digit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def large(make_door: MakeDoor, seed: int = 0, **options: Any) -> Outcome:
 
 def test_without_its_changes_it_is_aim(make_door: MakeDoor) -> None:
     one = mechanism("aim").run(make_door(), TWO_WAY)
-    two = mechanism("aim2", penalty="noise", shrinkage=False).run(make_door(), TWO_WAY)
+    two = mechanism("aim2", penalty="noise", shrinkage=False, again=False).run(make_door(), TWO_WAY)
     assert [r.penalties for r in one.rounds] == [r.penalties for r in two.rounds]
     assert [r.threshold for r in one.rounds] == [r.threshold for r in two.rounds]
     assert one.model is not None
@@ -69,11 +69,13 @@ def test_the_last_fit_alone_is_to_shrunken_answers(make_door: MakeDoor) -> None:
         return fit(domain, observations, **how)
 
     door = make_door(domain=LARGE, rows=3000, rho=0.5)
-    outcome = mechanism("aim2", rounds=20).run(door, PAIRS, estimator=watching)
+    outcome = mechanism("aim2", rounds=20, again=False).run(door, PAIRS, estimator=watching)
     raw = [float(np.abs(m.values).sum()) for m in outcome.measurements if len(m.clique) > 1]
     assert fitted[-2] == raw
     assert sum(fitted[-1]) < sum(raw)
-    plain = mechanism("aim2", rounds=20, shrinkage=False).run(make_door(domain=LARGE, rows=3000, rho=0.5), PAIRS)
+    plain = mechanism("aim2", rounds=20, again=False, shrinkage=False).run(
+        make_door(domain=LARGE, rows=3000, rho=0.5), PAIRS
+    )
     assert [m.values.tolist() for m in plain.measurements] == [m.values.tolist() for m in outcome.measurements]
 
 
