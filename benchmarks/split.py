@@ -2,7 +2,9 @@
 
 The run is played as it is. Then a model is fitted to exact answers on the marginals that it measured: what that one errs by
 is the fault of what was measured (structure), whatever the noise. The model's own error beyond that is noise, the synthetic
-table's beyond the model's is generation. A cell is that of ``aim2.py``: ``python benchmarks/split.py adult all-3way 1 201 aim2``.
+table's beyond the model's is generation. A cell is that of ``aim2.py``:
+
+    python benchmarks/split.py adult all-3way 1 201 aim2
 
 Not private: reads exact counts of public research tables.
 """
@@ -17,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from aim2 import DELTA, load, options_of
+from tables import Table
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.estimators import PGM
 from understudy.metrics import workload_error
 from understudy.model import Model, Observation
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
-from tables import Table
 from understudy.workload import Workload
 
 
@@ -31,8 +33,8 @@ def split(table: Table, workload: Workload, outcome: Outcome, seed: int) -> dict
     """Return the errors of the synthetic table, of the model, and of a model without noise on the same marginals."""
     assert outcome.model is not None
     cliques = list(dict.fromkeys(m.clique for m in outcome.measurements))
-    real = table.source.count(workload.cliques)
-    exact = [Observation(r, counts.astype(np.float64), 1.0) for r, counts in zip(cliques, table.source.count(cliques))]
+    real, counted = table.source.count(workload.cliques), table.source.count(cliques)
+    exact = [Observation(r, counts.astype(np.float64), 1.0) for r, counts in zip(cliques, counted, strict=True)]
     made = MemorySource.of_codes(outcome.draw(np.random.default_rng(seed)), table.domain)
 
     def off(model: Model) -> float:

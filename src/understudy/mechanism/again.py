@@ -1,7 +1,7 @@
 """What is measured once more at the end: the marginals that the model rests on, each by its need. Public numbers only.
 
-The rounds measure a marginal for what is wrong with it then. Later rounds have less noise, but what was found early is chosen
-again only if it stands out once more; its noise stays, and so does that of the columns, which every query has a share of.
+The rounds measure a marginal for what is wrong with it then. Later rounds have less noise, but what was found early is
+chosen again only if it stands out once more; its noise stays, and so does that of the columns, which every query has.
 Here the structure is settled, so nothing has to be chosen: what is kept for the end is split over all that was measured and
 its parts. For each marginal t of these, let Q be the precision with which its cells are known, k its error per deviation
 after a fit (``penalty.py``), and W the weight of all queries that hold t. Measuring r with precision p adds p n_t / n_r to
@@ -69,7 +69,7 @@ def split(run: Run, config: AimConfig, model: Model, listed: Sequence[Clique]) -
     held = run.workload.held
     worth = np.array([held[t] for t in listed]) * np.array(left)
     sets = [frozenset(t) for t in listed]
-    tells = np.array([[n / m if s <= r else 0.0 for r, m in zip(sets, cells, strict=True)] for s, n in zip(sets, cells)])
+    tells = np.array([[s <= r for r in sets] for s in sets]) * cells[:, None] / cells
     scale = config.scale_for(run.remaining, run.door.unit)
     whole = scale**-2 if config.noise == "gaussian" else scale**-2 / 2
     found = spread(worth, known, tells, whole) / whole

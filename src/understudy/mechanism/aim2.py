@@ -127,7 +127,7 @@ class Fitted:
         return int(CELL_BYTES * ROOM * rows / scale)
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
-        """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
+        """Line 13: q_r = w_r / |r| (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, the penalty is the paper's."""
         by_noise = as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
         def expected() -> NDArray[np.float64]:
@@ -140,7 +140,10 @@ class Fitted:
         by_cells = np.array([c.query is None for c in by_noise])  # of sums of cells, no fit is known to err by less
         noise = np.array([c.penalty for c in by_noise])
         chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
-        return [replace(c, penalty=float(p)) for c, p in zip(by_noise, chosen, strict=True)]
+        return [
+            replace(c, weight=c.weight / max(len(c.clique), 1), penalty=float(p))
+            for c, p in zip(by_noise, chosen, strict=True)
+        ]
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1: what the model would change by if it had been right."""
