@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.errors import UserError
-from understudy.mechanism import Outcome, mechanism
-from understudy.mechanism.aim2 import LEAST_LEFT
+from understudy.mechanism import Outcome, Round, mechanism
+from understudy.mechanism.aim2 import CROWDING, LEAST_LEFT, ROOM
 from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
-from understudy.model import Fit, fit
+from understudy.model import CELL_BYTES, Fit, fit, tree_size
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.uncertainty import Evidence, bounds
@@ -44,7 +45,7 @@ def test_without_its_changes_it_is_aim(make_door: MakeDoor) -> None:
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_penalties_and_the_anneal_test_are_errors_after_the_fit(make_door: MakeDoor, noise: Any) -> None:
-    outcome = large(make_door, noise=noise)
+    outcome = large(make_door, noise=noise, max_size=20_000)
     kept = [r for r in outcome.rounds if r.before is not None and not r.final]  # the final noise is settled after the choice
     less = []
     for r in kept:
@@ -54,11 +55,35 @@ def test_penalties_and_the_anneal_test_are_errors_after_the_fit(make_door: MakeD
         by_noise = (
             np.array([LARGE.cells(c) for c in r.candidates]) * scale * (np.sqrt(2 / np.pi) if noise == "gaussian" else 1)
         )
-        assert r.penalties == pytest.approx(penalties(errors, by_noise, r.before.total))
+        expected = penalties(errors, by_noise, r.before.total) + CROWDING * r.before.total * growth(outcome, r)
+        assert r.penalties == pytest.approx(expected)
         assert r.threshold == pytest.approx(errors[r.selection.index])
         assert r.annealed == (r.change <= r.threshold)
-        less.append(sum(r.penalties) < 0.98 * sum(by_noise))
+        less.append(sum(errors) < 0.98 * sum(by_noise))
     assert any(less)
+    assert any(growth(outcome, r).max() > 1e-3 for r in kept)
+
+
+def growth(outcome: Outcome, played: Round) -> NDArray[np.float64]:
+    """What part of the room each candidate of a round would have taken up, beside all that was measured before it."""
+    before = outcome.measurements[: next(k for k, m in enumerate(outcome.measurements) if m is played.measurement)]
+    known = [m.clique for m in before]
+    sizes = np.array([tree_size(LARGE, [*known, c]) for c in played.candidates])
+    return (sizes - tree_size(LARGE, known)) / played.limit
+
+
+def test_a_query_weighs_by_the_share_of_a_marginal_that_it_has(make_door: MakeDoor) -> None:
+    played = large(make_door).rounds[0]
+    overlap = [sum(len({*s} & {*r}) / len(r) for s in PAIRS.cliques) for r in played.candidates]
+    assert played.selection.weights / max(played.selection.weights) == pytest.approx(np.array(overlap) / max(overlap), 1e-6)
+
+
+def test_models_stay_small_where_noise_is_large(make_door: MakeDoor) -> None:
+    one, two = (mechanism(name).run(make_door(domain=LARGE, rho=0.01), PAIRS) for name in ("aim", "aim2"))
+    for r in two.rounds:
+        if r.before is not None and not r.final:
+            assert r.limit <= CELL_BYTES * ROOM * r.before.total / r.measurement.scale
+    assert two.rounds[0].limit < 0.5 * one.rounds[0].limit
 
 
 def test_the_last_fit_alone_is_to_shrunken_answers(make_door: MakeDoor) -> None:
