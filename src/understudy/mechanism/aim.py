@@ -154,7 +154,7 @@ def run_rounds(
     limit = min(limit, judge.room(rows, scale))
     choices = candidates(run, turns.pool, scale, limit, model, rows=rows, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
-    scored = judge.scored(run, model, choices, scale, limit)
+    scored = judge.scored(run, model, choices, scale)
     number = min(number, len(scored))
     chosen = run.select_some(scored, epsilon=epsilon, number=number, round_index=first)  # line 13: costs ε²/8 each
     taken = _fitting(run, chosen, limit)

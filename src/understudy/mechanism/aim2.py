@@ -39,7 +39,7 @@ LEAST_LEFT = 1 / 16
 """Of marginals that are too noisy for AIM, those with up to so many times as many cells are looked at."""
 ROOM = 2048
 """Cells of the model for each time that the noise of a cell goes into the rows: more share what is no more than noise."""
-CROWDING = 0.2
+CROWDING = 0.1
 """A marginal that would take all the room must be wrong by this share of the rows more than one that takes none."""
 SIZED = 3_000
 """Of more marginals the trees are not sized."""
@@ -93,12 +93,12 @@ class Aim2(Mechanism):
         return algorithm_1(run, Shrinking(judge) if self.config.shrinkage else judge)
 
 
-def _growth(run: Run, choices: Sequence[Clique], limit: int) -> NDArray[np.float64]:
+def _growth(run: Run, choices: Sequence[Clique], room: int) -> NDArray[np.float64]:
     """Return what part of the room each of ``choices`` would take up; nothing where they are too many to be sized."""
     if not run.estimation.graphical or len(choices) > SIZED:
         return np.zeros(len(choices))
     sizes = np.array(tree_sizes_with(run.domain, run.model_cliques, choices), dtype=np.float64)
-    return np.clip((sizes - run.size) / limit, 0.0, 1.0)
+    return np.clip((sizes - run.size) / max(room, 1), 0.0, 1.0)
 
 
 def _small_parts(clique: Clique) -> Iterator[Clique]:
@@ -138,7 +138,7 @@ class Fitted:
         """Return so many cells for each time that the noise of a cell goes into the rows."""
         return int(CELL_BYTES * ROOM * rows / scale)
 
-    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float, limit: int) -> list[Candidate]:
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: q_r = w_r / |r| (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, the penalty is the paper's."""
         by_noise = as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
@@ -152,7 +152,7 @@ class Fitted:
         by_cells = np.array([c.query is None for c in by_noise])  # of sums of cells, no fit is known to err by less
         noise = np.array([c.penalty for c in by_noise])
         chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
-        chosen += CROWDING * rows * _growth(run, choices, limit)
+        chosen += CROWDING * rows * _growth(run, choices, self.room(rows, scale))
         return [
             replace(c, weight=c.weight / max(len(c.clique), 1), penalty=float(p))
             for c, p in zip(by_noise, chosen, strict=True)
@@ -186,9 +186,9 @@ class Shrinking:
         """Return the other's."""
         return self._judge.room(rows, scale)
 
-    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float, limit: int) -> list[Candidate]:
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13, by the other."""
-        return self._judge.scored(run, model, choices, scale, limit)
+        return self._judge.scored(run, model, choices, scale)
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1, by the other."""

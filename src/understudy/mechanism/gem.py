@@ -80,6 +80,6 @@ class Distance(Paper):
         """Return next to nothing: every marginal could win."""
         return 1e-9
 
-    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float, limit: int) -> list[Candidate]:
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """q_r = ‖M_r(D) - M_r(p)‖₁."""
         return [Candidate(r, 1.0, 0.0, e) for r, e in zip(choices, estimates(model, choices, RANKING), strict=True)]

@@ -39,10 +39,8 @@ class Judge(Protocol):
         """Return the bytes that the model may take at most, whatever its limit: more would not be worth the time."""
         ...
 
-    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float, limit: int) -> list[Candidate]:
-        """Line 13: give each candidate its weight and its penalty; ``scale`` is the noise it would be measured with, and
-        ``limit`` the bytes that the model may take.
-        """
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
+        """Line 13: give each candidate its weight and its penalty; ``scale`` is the noise it would be measured with."""
         ...
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
@@ -79,7 +77,7 @@ class Paper:
         """Return no limit of its own."""
         return maxsize
 
-    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float, limit: int) -> list[Candidate]:
+    def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Take √(2/π) σ off for each cell."""
         return as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
