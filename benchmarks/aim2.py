@@ -136,7 +136,7 @@ def run_missing(cells: Iterable[tuple[str, ...]], path: Path) -> None:
         print(key, {k: round(v, 4) for k, v in result.items()}, flush=True)
 
 
-def compared(found: dict[str, dict[str, Any]], how: str, to: str) -> Iterator[tuple[str, float, float, int, float]]:
+def compared(found: dict[str, dict[str, Any]], how: str, to: str = BASE) -> Iterator[tuple[str, float, float, int, float]]:
     """Give for each (table, workload, ε): its name, the mean log ratio of errors, its standard error, seeds, CPU ratio."""
     logs: dict[str, list[float]] = defaultdict(list)
     times: dict[str, list[float]] = defaultdict(list)
