@@ -106,3 +106,13 @@ def test_a_part_weighs_what_the_queries_that_hold_it_do(workload: Workload) -> N
     for r in workload.closure:
         queries = zip(workload.cliques, workload.query_weights, strict=True)
         assert workload.held[r] == pytest.approx(sum(c for s, c in queries if set(r) <= set(s)))
+
+
+def test_where_sums_are_asked_for_sums_are_measured_again(make_door: MakeDoor) -> None:
+    asked = Workload.of(SMALL, [{"attributes": ["a", "c"], "prefixes": "c"}, {"attributes": ["b", "c"], "prefixes": "c"}])
+    outcome = mechanism("aim2", check=0).run(make_door(rows=2000, rho=1), asked)
+    more = at_the_end(outcome)
+    queries = {m.clique: m.query for m in outcome.measurements[: -len(more)] if m.query is not None}
+    assert {m.clique: m.query for m in more} == queries
+    assert queries
+    assert float(sum((m.rho for m in more), Fraction(0))) == pytest.approx(float(AGAIN), rel=1e-6)

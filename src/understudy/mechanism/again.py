@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.mechanism.candidates import RANKING
+from understudy.mechanism.candidates import RANKING, errors_of
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.penalty import fitted_errors
 from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import allocate
 from understudy.model import Model
-from understudy.privacy import Measurement
+from understudy.privacy import Measurement, linear_scale_for
 
 AGAIN = Fraction(1, 4)
 """The share of the budget that is kept for it."""
@@ -42,7 +42,10 @@ Floats = NDArray[np.float64]
 
 
 def measure_by_need(run: Run, config: AimConfig, model: Model) -> None:
-    """Measure parts of what was measured once more. Costs all that is left."""
+    """Measure parts of what was measured once more; sums, where sums are asked for. Costs all that is left."""
+    if any(m.query is not None for m in run.measurements):
+        _measure_sums(run, config)
+        return
     listed = parts(run.domain, run.measurements)
     if not listed:
         return
@@ -51,6 +54,17 @@ def measure_by_need(run: Run, config: AimConfig, model: Model) -> None:
     costs = allocate(run.remaining, [share for _, share in some])
     for (clique, _), cost in zip(some, costs, strict=True):
         run.measure(clique, scale=config.scale_for(cost, run.door.unit), noise=config.noise, round_index=len(run.rounds))
+
+
+def _measure_sums(run: Run, config: AimConfig) -> None:
+    """Measure sums that were measured once more, at (W e)^(2/3) each: e is what a unit of noise on the cells comes to."""
+    queries = {m.clique: m.query for m in run.measurements if m.query is not None}
+    held, unit = run.workload.held, run.door.unit
+    worth = [held[r] * errors_of(run.workload, r, unit, config.noise) for r in queries]
+    costs = allocate(run.remaining, [each ** (2 / 3) for each in worth])
+    for (clique, query), cost in zip(queries.items(), costs, strict=True):
+        scale = linear_scale_for(cost, query, config.noise, unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=len(run.rounds), query=query)
 
 
 def parts(domain: Domain, measurements: Sequence[Measurement]) -> list[Clique]:

@@ -110,7 +110,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     if run.estimation.graphical:
         require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
-    run.set_aside(judge.again, AGAIN)
+    run.set_aside(judge.again if pool.all_pairs else Fraction(0), AGAIN)
     prepare(run)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with run.running():

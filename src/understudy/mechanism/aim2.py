@@ -153,10 +153,8 @@ class Fitted:
         noise = np.array([c.penalty for c in by_noise])
         chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
         chosen += CROWDING * rows * _growth(run, choices, self.room(rows, scale))
-        return [
-            replace(c, weight=c.weight / max(len(c.clique), 1), penalty=float(p))
-            for c, p in zip(by_noise, chosen, strict=True)
-        ]
+        whole = [1 if run.workload.asked else max(len(c.clique), 1) for c in by_noise]  # sums are weighed by their norm
+        return [replace(c, weight=c.weight / n, penalty=float(p)) for c, n, p in zip(by_noise, whole, chosen, strict=True)]
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1: what the model would change by if it had been right."""

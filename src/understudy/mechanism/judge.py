@@ -49,7 +49,9 @@ class Judge(Protocol):
 
     @property
     def again(self) -> Fraction:
-        """The share of the budget that is kept for what is measured once more when the rounds are over."""
+        """The share of the budget that is kept for what is measured once more when the rounds are over. Nothing is kept
+        where pairs take turns: what was found is made clearer then in any case.
+        """
         ...
 
     def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
