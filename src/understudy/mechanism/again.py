@@ -25,7 +25,7 @@ from understudy.domain import Clique, Domain
 from understudy.mechanism.candidates import RANKING, errors_of
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.penalty import fitted_errors
-from understudy.mechanism.running import Run
+from understudy.mechanism.running import LEAST_DEVIATION, Run
 from understudy.mechanism.schedule import allocate
 from understudy.model import Model
 from understudy.privacy import Measurement, linear_scale_for
@@ -94,7 +94,11 @@ def split(run: Run, config: AimConfig, model: Model, listed: Sequence[Clique]) -
 def precisions(domain: Domain, measurements: Sequence[Measurement], listed: Sequence[Clique]) -> Floats:
     """Return 1/σ² for the cells of each marginal, by all that was measured of it."""
     found = np.zeros(len(listed))
-    whole = [(frozenset(m.clique), 1 / (domain.cells(m.clique) * m.sigma**2)) for m in measurements if m.query is None]
+    whole = [
+        (frozenset(m.clique), 1 / (domain.cells(m.clique) * max(m.sigma, LEAST_DEVIATION) ** 2))
+        for m in measurements
+        if m.query is None
+    ]
     for k, t in enumerate(listed):
         found[k] = domain.cells(t) * sum(each for r, each in whole if r.issuperset(t))
     return found
