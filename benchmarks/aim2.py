@@ -4,6 +4,9 @@ A cell is a table, a workload, an ε, a seed and a mechanism with its options, s
 is run in a process of its own and appended to benchmarks/results/aim2.jsonl at once; one that is there is not run again.
 With ``--summary`` the stored cells are compared, worse ones first.
 
+``--old`` compares with ``aim`` as it was at commit 51ff5bb instead: with the errors and times that are stored of it in the
+results of the grid and beside it, cell by cell with the same seed. Only aim2 is run then, with these seeds.
+
 Runs are seeded (research noise), so that they can be repeated. Tables are public; nothing here is private.
 """
 
@@ -17,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import product
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import Any
@@ -35,7 +39,10 @@ from understudy.source import MemorySource
 RESULTS = ROOT / "benchmarks" / "results" / "aim2.jsonl"
 DELTA = 1e-9
 BINARY_ROWS, BINARY_ATTRIBUTES = 50_000, 16
-BASE = "aim"
+BASE, OLD = "aim", "aim@51ff5bb"
+OLD_RESULTS = [ROOT / "benchmarks" / "results" / name for name in ("grid.jsonl", "beside.jsonl")]
+OLD_COMMITS = ("51ff5bb", "a6213fd", "3165750", "ff680cf", "48688cc", "4843724", "9ad7aca")
+"""Commits up to 51ff5bb whose ``aim`` chooses, measures and fits as that one's does."""
 
 
 def load(name: str) -> tables.Table:
@@ -96,6 +103,25 @@ def stored(path: Path) -> dict[str, dict[str, Any]]:
     return {line["cell"]: line for line in map(json.loads, lines)}
 
 
+def old_cells() -> dict[str, dict[str, Any]]:
+    """Return what is stored of ``aim`` at the old commit, by the keys of this file."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in OLD_RESULTS:
+        for line in map(json.loads, path.read_text().splitlines()):
+            table, workload, name, epsilon, _ = line["cell"].split(" ")
+            if "side" in line:
+                commit, error, cpu = line["commit"], line["error"], line["cpu_seconds"]
+            elif line["status"] == "done":
+                result = line["result"]
+                commit, error, cpu = line["versions"]["commit"], result["error"]["l1"], result["cpu_seconds"]
+            else:
+                continue
+            if name == "aim" and line.get("side") != "new" and commit.startswith(OLD_COMMITS):
+                key = f"{table} {workload} {epsilon} {line['seed']} {OLD}"
+                found[key] = {"error": error, "cpu_seconds": cpu}
+    return found
+
+
 def run_missing(cells: Iterable[tuple[str, ...]], path: Path) -> None:
     """Run what is not on file, one process after another."""
     for cell in cells:
@@ -110,13 +136,13 @@ def run_missing(cells: Iterable[tuple[str, ...]], path: Path) -> None:
         print(key, {k: round(v, 4) for k, v in result.items()}, flush=True)
 
 
-def compared(found: dict[str, dict[str, Any]], how: str) -> Iterator[tuple[str, float, float, int, float]]:
+def compared(found: dict[str, dict[str, Any]], how: str, to: str = BASE) -> Iterator[tuple[str, float, float, int, float]]:
     """Give for each (table, workload, ε): its name, the mean log ratio of errors, its standard error, seeds, CPU ratio."""
     logs: dict[str, list[float]] = defaultdict(list)
     times: dict[str, list[float]] = defaultdict(list)
     for key, line in found.items():
         *place, seed, used = key.split(" ")
-        base = found.get(" ".join([*place, seed, BASE]))
+        base = found.get(" ".join([*place, seed, to]))
         if used == how and base:
             logs[" ".join(place)].append(log(base["error"] / line["error"]))
             times[" ".join(place)].append(log(line["cpu_seconds"] / base["cpu_seconds"]))
@@ -125,22 +151,31 @@ def compared(found: dict[str, dict[str, Any]], how: str) -> Iterator[tuple[str, 
         yield place, float(np.mean(values)), spread, len(values), exp(float(np.mean(times[place])))
 
 
-def summary(found: dict[str, dict[str, Any]]) -> str:
+def summary(found: dict[str, dict[str, Any]], to: str = BASE) -> str:
     """Write a table for each mechanism: the error of aim over its own (above 1 is better), worse cells first."""
     lines: list[str] = []
-    for how in sorted({key.split(" ")[-1] for key in found} - {BASE}):
-        rows = sorted(compared(found, how), key=lambda row: row[1])
+    for how in sorted({key.split(" ")[-1] for key in found} - {to}):
+        rows = sorted(compared(found, how, to), key=lambda row: row[1])
         if not rows:
             continue
         lines += [
             f"\n**{how}**\n",
-            "| table, workload, ε | ratio | ± | seeds | CPU time of aim |",
+            f"| table, workload, ε | ratio | ± | seeds | CPU time of {to} |",
             "|---|---:|---:|---:|---:|",
         ]
         lines += [f"| {place} | {exp(m):.3f} | {exp(m) * s:.3f} | {n} | × {t:.2f} |" for place, m, s, n, t in rows]
         middle = exp(float(np.mean([row[1] for row in rows])))
         lines.append(f"| geometric mean | {middle:.3f} | | | × {exp(float(np.mean([log(row[4]) for row in rows]))):.2f} |")
     return "\n".join(lines)
+
+
+def wanted(asked: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    """Give the cells to run, one table after another."""
+    known = [key.split(" ")[:4] for key in old_cells()] if asked.old else []
+    for place in product(asked.tables, asked.workloads, asked.epsilons):
+        seeds = [seed for *at, seed in known if at == list(place)][: asked.most] if asked.old else asked.seeds
+        for seed, how in product(seeds, [how for how in asked.mechanisms if not (asked.old and how == BASE)]):
+            yield (*place, seed, how)
 
 
 def main() -> int:
@@ -152,22 +187,17 @@ def main() -> int:
     parser.add_argument("--seeds", nargs="+", default=["9001"])
     parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2"])
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--old", action="store_true", help="with the seeds that are stored of the old commit")
+    parser.add_argument("--most", type=int, default=5, help="seeds of a cell, with --old")
     parser.add_argument("--summary", action="store_true")
     asked = parser.parse_args()
     if asked.cell:
         print(json.dumps(run_cell(*asked.cell)))
         return 0
     if not asked.summary:
-        cells = (
-            (table, workload, epsilon, seed, how)
-            for table in asked.tables
-            for workload in asked.workloads
-            for epsilon in asked.epsilons
-            for seed in asked.seeds
-            for how in asked.mechanisms
-        )
-        run_missing(cells, asked.results)
-    print(summary(stored(asked.results)))
+        run_missing(wanted(asked), asked.results)
+    found = stored(asked.results)
+    print(summary(found | old_cells(), OLD) if asked.old else summary(found))
     return 0
 
 

@@ -172,11 +172,11 @@ class Combinations(Sequence[Clique]):
         """Return those of ``size`` attributes."""
         return Combinations(self.domain, tuple(layer for layer in self.layers if layer[0] == size))
 
-    def holding(self, attribute: str) -> int:
-        """Return how many have ``attribute``."""
+    def holding(self, *attributes: str) -> int:
+        """Return how many have all of ``attributes``."""
         found = 0
         for size, held in self.layers:
-            fixed = {held, attribute} - {None}
+            fixed = {held, *attributes} - {None}
             found += comb(len(self.domain) - len(fixed), size - len(fixed)) if size >= len(fixed) else 0
         return found
 

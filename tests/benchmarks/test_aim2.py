@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from math import exp
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import aim2
+import split
+from tables import Table
+from understudy.mechanism import mechanism
+from understudy.privacy import Budget, Door, ResearchNoise
 
 
 def lines(**errors: float) -> dict[str, dict[str, Any]]:
@@ -37,6 +44,53 @@ def test_worse_cells_come_first() -> None:
     text = aim2.summary(found)
     assert text.index("fire") < text.index("adult")
     assert "| geometric mean | 1.000 |" in text
+
+
+def test_of_the_old_commit_its_own_runs_of_aim_alone_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By cell and seed, from both files; not of other mechanisms, of other commits, of what failed, or of the new side."""
+
+    def of_grid(name: str, seed: int, commit: str = "a6213fdf9f03", status: str = "done") -> dict[str, Any]:
+        result = {"error": {"l1": seed / 10}, "cpu_seconds": 3.0}
+        return {
+            "cell": f"fire target {name} 1 0",
+            "seed": seed,
+            "status": status,
+            "result": result,
+            "versions": {"commit": commit},
+        }
+
+    def beside(side: str, seed: int) -> dict[str, Any]:
+        about = {"cell": "fire target aim 1 1", "seed": seed, "side": side, "commit": "51ff5bbfe972"}
+        return about | {"error": seed / 10, "cpu_seconds": 4.0}
+
+    grid = [of_grid("aim", 1), of_grid("mst", 2), of_grid("aim", 3, "0123456789ab"), of_grid("aim", 4, status="failed")]
+    for name, some in {"grid.jsonl": grid, "beside.jsonl": [beside("old", 5), beside("new", 6)]}.items():
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in some))
+    monkeypatch.setattr(aim2, "OLD_RESULTS", [tmp_path / "grid.jsonl", tmp_path / "beside.jsonl"])
+    found = aim2.old_cells()
+    assert {key: line["error"] for key, line in found.items()} == {
+        f"fire target 1 1 {aim2.OLD}": 0.1,
+        f"fire target 1 5 {aim2.OLD}": 0.5,
+    }
+    asked = argparse.Namespace(
+        old=True, tables=["fire"], workloads=["target"], epsilons=["1"], mechanisms=["aim", "aim2"], most=1, seeds=["7"]
+    )
+    assert list(aim2.wanted(asked)) == [("fire", "target", "1", "1", "aim2")]
+    ours = {"fire target 1 5 aim2": {"error": 0.25, "cpu_seconds": 2.0}}
+    ((place, mean, *_),) = aim2.compared(found | ours, "aim2", aim2.OLD)
+    assert (place, exp(mean)) == ("fire target 1", pytest.approx(2.0))
+
+
+def test_what_is_wrong_with_measured_columns_is_noise_and_with_pairs_structure_too() -> None:
+    table = Table.load("example")
+    columns = mechanism("independent").run(
+        Door(table.source, Budget.of(rho=0.02), noise=ResearchNoise(0)), table.workload("all-1way")
+    )
+    of_columns = split.split(table, table.workload("all-1way"), columns, 0)
+    assert of_columns["structure"] < 0.05 * of_columns["model"]
+    of_pairs = split.split(table, table.workload("all-2way"), columns, 0)
+    assert 0.1 < of_pairs["structure"] < of_pairs["model"]
+    assert of_pairs["model"] == pytest.approx(of_pairs["table"], rel=0.1)
 
 
 @pytest.mark.parametrize(

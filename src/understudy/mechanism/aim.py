@@ -26,6 +26,7 @@ from typing import Literal
 
 from understudy.domain import Clique
 from understudy.errors import BudgetError
+from understudy.mechanism.again import measure_by_need
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import allowed, expected_noise, held_at_once, require_capacity
 from understudy.mechanism.capacity import Capacity
@@ -45,6 +46,7 @@ from understudy.model import CELL_BYTES, Model
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
 
+AGAIN = "what is measured again"
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 NARROW = 16
@@ -109,6 +111,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     if run.estimation.graphical:
         require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
+    run.set_aside(judge.again if pool.all_pairs else Fraction(0), AGAIN)
     prepare(run)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with run.running():
@@ -131,6 +134,8 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
                 model = measure_again(run, config, turns.found)  # not in the paper: costs what is left
             if nothing_left or budget.final:
                 rounds = config.rounds_for(len(run.domain))
+                if run.take(AGAIN):
+                    measure_by_need(run, config, model)  # not in the paper, nor in AIM: costs what was kept for it
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 # line 18 is left to the model
                 return run.outcome(ended=ended, most_rounds=rounds, checked=checked, last=judge.last)
@@ -146,7 +151,9 @@ def run_rounds(
     """
     config, first, began, limit = judge.config, len(run.rounds) + 1, run.seconds, turns.within(limit, run.size)
     epsilon, scale = selection_epsilon_for(budget.select), config.scale_for(budget.measure, run.door.unit)
-    choices = candidates(run, turns.pool, scale, limit, model, judge=judge)  # C_t: no cost
+    rows = max(run.note(f"estimated rows of round {first}", lambda: model.total), 1.0)
+    limit = min(limit, judge.room(rows, scale))
+    choices = candidates(run, turns.pool, scale, limit, model, rows=rows, judge=judge)  # C_t: no cost
     run.tell(RoundStarted(first, len(choices), epsilon, scale, limit, budget.final))
     scored = judge.scored(run, model, choices, scale)
     number = min(number, len(scored))
@@ -260,11 +267,9 @@ def _scale_of_cells(run: Run, chosen: Candidate, measurement: Measurement) -> fl
     return measurement.scale / strategy_for(chosen.query).scale(run.door.unit, measurement.noise)
 
 
-def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, judge: Judge) -> list[Clique]:
+def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, rows: float, judge: Judge) -> list[Clique]:
     """Line 12, C_t: the marginals that could win and that fit into the model."""
     config = pool.config
-    turn = len(run.rounds) + 1
-    rows = max(run.note(f"estimated rows of round {turn}", lambda: model.total), 1.0)
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
     some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
     hopeful = list(judge.hopeful(run, model, some, scale))

@@ -10,14 +10,17 @@ Both are computed from earlier answers of the door and the noise levels, all of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from itertools import chain, combinations
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
+from understudy.mechanism.again import AGAIN
 from understudy.mechanism.aim import Aim, algorithm_1
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, as_candidates, expected_noise
@@ -26,7 +29,7 @@ from understudy.mechanism.judge import Judge, Paper
 from understudy.mechanism.outcome import Outcome
 from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
 from understudy.mechanism.running import Run
-from understudy.model import Model, Observation, shrunk
+from understudy.model import CELL_BYTES, Model, Observation, shrunk, tree_sizes_with
 from understudy.privacy import Candidate
 from understudy.workload import Workload
 
@@ -34,6 +37,12 @@ Penalty = Literal["fitted", "noise"]
 
 LEAST_LEFT = 1 / 16
 """Of marginals that are too noisy for AIM, those with up to so many times as many cells are looked at."""
+ROOM = 2048
+"""Cells of the model for each time that the noise of a cell goes into the rows: more share what is no more than noise."""
+CROWDING = 0.1
+"""A marginal that would take all the room must be wrong by this share of the rows more than one that takes none."""
+SIZED = 3_000
+"""Of more marginals the trees are not sized."""
 SMALL = 2
 """Marginals of so many attributes are judged first: what holds one that drowns is drowned, too (docs/aim2.md)."""
 
@@ -46,6 +55,8 @@ class Aim2Config(RoundsConfig):
     """Take off what a measurement errs by after the fit, or by its noise alone as AIM does."""
     shrinkage: bool = True
     """Fit the last model to shrunken answers."""
+    again: bool = True
+    """Keep a share of the budget, and measure what the model rests on once more with it, by need."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
@@ -77,15 +88,29 @@ class Aim2(Mechanism):
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1, judged otherwise."""
         config = self.config.as_aim
-        judge: Judge = Fitted(config) if self.config.penalty == "fitted" else Paper(config)
+        again = AGAIN if self.config.again else Fraction(0)
+        judge: Judge = Fitted(config, again) if self.config.penalty == "fitted" else Paper(config, again)
         return algorithm_1(run, Shrinking(judge) if self.config.shrinkage else judge)
+
+
+def _growth(run: Run, choices: Sequence[Clique], room: int) -> NDArray[np.float64]:
+    """Return what part of the room each of ``choices`` would take up; nothing where they are too many to be sized."""
+    if not run.estimation.graphical or len(choices) > SIZED:
+        return np.zeros(len(choices))
+    sizes = np.array(tree_sizes_with(run.domain, run.model_cliques, choices), dtype=np.float64)
+    return np.clip((sizes - run.size) / max(room, 1), 0.0, 1.0)
+
+
+def _small_parts(clique: Clique) -> Iterator[Clique]:
+    """Yield what a marginal holds of those that are judged first, itself too."""
+    return chain.from_iterable(combinations(clique, size) for size in range(1, SMALL + 1))
 
 
 class Fitted:
     """Penalties, and what anneals, are errors expected after the fit. Noted: a resumed run goes by the same numbers."""
 
-    def __init__(self, config: AimConfig) -> None:
-        self.config = config
+    def __init__(self, config: AimConfig, again: Fraction) -> None:
+        self.config, self.again = config, again
         self._errors: dict[Clique, float] = {}
 
     def least(self, scale: float) -> float:
@@ -102,15 +127,19 @@ class Fitted:
 
         found = run.note_array(f"expected errors of small marginals in round {turn}", len(small) + 1, expected)
         rows = float(found[-1])
-        drowned = [frozenset(r) for r, error in zip(small, found, strict=False) if error > DROWNED * rows]
+        drowned = {r for r, error in zip(small, found, strict=False) if error > DROWNED * rows}
         return [
             r
             for r in choices
-            if len(r) <= 1 or noise * run.domain.cells(r) < 2 * rows or not any(s.issubset(r) for s in drowned)
+            if len(r) <= 1 or noise * run.domain.cells(r) < 2 * rows or drowned.isdisjoint(_small_parts(r))
         ]
 
+    def room(self, rows: float, scale: float) -> int:
+        """Return so many cells for each time that the noise of a cell goes into the rows."""
+        return int(CELL_BYTES * ROOM * rows / scale)
+
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
-        """Line 13: q_r = w_r (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, as in the paper."""
+        """Line 13: q_r = w_r / |r| (‖M_r(D) - M_r(p)‖₁ - 2 n σ S(t)); where that drowns, the penalty is the paper's."""
         by_noise = as_candidates(model, choices, run.workload, self.config, scale, unit=run.door.unit)
 
         def expected() -> NDArray[np.float64]:
@@ -123,7 +152,9 @@ class Fitted:
         by_cells = np.array([c.query is None for c in by_noise])  # of sums of cells, no fit is known to err by less
         noise = np.array([c.penalty for c in by_noise])
         chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
-        return [replace(c, penalty=float(p)) for c, p in zip(by_noise, chosen, strict=True)]
+        chosen += CROWDING * rows * _growth(run, choices, self.room(rows, scale))
+        whole = [1 if run.workload.asked else max(len(c.clique), 1) for c in by_noise]  # sums are weighed by their norm
+        return [replace(c, weight=c.weight / n, penalty=float(p)) for c, n, p in zip(by_noise, whole, chosen, strict=True)]
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1: what the model would change by if it had been right."""
@@ -138,7 +169,7 @@ class Shrinking:
     """Judges as another, and remembers what was expected of each marginal before it was first measured."""
 
     def __init__(self, judge: Judge) -> None:
-        self.config, self._judge = judge.config, judge
+        self.config, self.again, self._judge = judge.config, judge.again, judge
         self._before: dict[Clique, NDArray[np.float64]] = {}
 
     def least(self, scale: float) -> float:
@@ -148,6 +179,10 @@ class Shrinking:
     def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
         """Return those that the other has hopes for."""
         return self._judge.hopeful(run, model, choices, scale)
+
+    def room(self, rows: float, scale: float) -> int:
+        """Return the other's."""
+        return self._judge.room(rows, scale)
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13, by the other."""

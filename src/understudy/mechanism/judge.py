@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from sys import maxsize
 from typing import Protocol
 
 from understudy.domain import Clique
@@ -33,12 +35,23 @@ class Judge(Protocol):
         """Leave out what turns out not to be able to win, before it is asked of the model."""
         ...
 
+    def room(self, rows: float, scale: float) -> int:
+        """Return the bytes that the model may take at most, whatever its limit: more would not be worth the time."""
+        ...
+
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Line 13: give each candidate its weight and its penalty; ``scale`` is the noise it would be measured with."""
         ...
 
     def threshold(self, run: Run, chosen: Candidate, scale: float) -> float:
         """Algorithm 3, line 1: a change of the chosen marginal that is no larger than this anneals. Asked once a round."""
+        ...
+
+    @property
+    def again(self) -> Fraction:
+        """The share of the budget that is kept for what is measured once more when the rounds are over. Nothing is kept
+        where pairs take turns: what was found is made clearer then in any case.
+        """
         ...
 
     def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
@@ -51,6 +64,8 @@ class Paper:
     """As printed: both are the error expected of the noise alone, and the last fit is to the answers as they are."""
 
     config: AimConfig
+    again: Fraction = Fraction(0)
+    """Not in the paper."""
 
     def least(self, scale: float) -> float:
         """Return √(2/π) σ; 1 for MWEM's rule."""
@@ -59,6 +74,10 @@ class Paper:
     def hopeful(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> Sequence[Clique]:
         """Return all of them."""
         return choices
+
+    def room(self, rows: float, scale: float) -> int:
+        """Return no limit of its own."""
+        return maxsize
 
     def scored(self, run: Run, model: Model, choices: Sequence[Clique], scale: float) -> list[Candidate]:
         """Take √(2/π) σ off for each cell."""

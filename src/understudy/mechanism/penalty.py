@@ -32,6 +32,8 @@ LEAST, MOST, PER_OCTAVE = -6, 6, 4
 BINS = PER_OCTAVE * (MOST - LEAST) + 2
 MANTISSA, BIAS = 23, 127
 """How a float32 is laid out: its bits from the exponent's down to the first two of the mantissa number the bins."""
+FARTHEST, PLACES = 12, 500
+"""The tails of Gaussian noise are tabled up to so many scales, at so many places in each."""
 STEPS, CLOSE = 60, 1e-4
 """Newton's method for t, in scales of the noise."""
 
@@ -62,30 +64,42 @@ def _gathered(marginal: NDArray[np.floating], scale: float) -> tuple[NDArray[np.
 
 
 def _level(cells: Floats, mass: Floats, tails: Tails) -> Floats:
-    """Return t for each row, the root of Σ S(t - m) - Σ m. That falls and is convex: Newton's steps from 0 stay below it."""
+    """Return t for each row, the root of Σ S(t - m) - Σ m. That falls and is convex: Newton's steps from 0 stay below it.
+
+    Rows that have come close are left out of the next step.
+    """
     size, total, level = mass / np.maximum(cells, 1), mass.sum(axis=1), np.zeros(len(cells))
+    left = np.arange(len(cells))
     for _ in range(STEPS):
-        x = level[:, None] - size
+        x = level[left, None] - size[left]
         over, above = tails(np.abs(x))
         over, above = over + np.maximum(-x, 0.0), np.where(x < 0, 1 - above, above)
-        step = ((cells * over).sum(axis=1) - total) / np.maximum((cells * above).sum(axis=1), 1e-300)
-        level += np.maximum(step, 0.0)
-        if not np.any(step > CLOSE):
+        below = (cells[left] * over).sum(axis=1) - total[left]
+        step = np.maximum(below / np.maximum((cells[left] * above).sum(axis=1), 1e-300), 0.0)
+        level[left] += step
+        left = left[step > CLOSE]
+        if not left.size:
             break
     return level
 
 
 def _gaussian_tails(x: Floats) -> tuple[Floats, Floats]:
-    places, over, above = _gaussian_table()
-    return np.interp(x, places, over, right=0.0), np.interp(x, places, above, right=0.0)
+    """Read both off one table: their values, and how they go on to the next place."""
+    where = np.minimum(x, FARTHEST) * PLACES
+    place = where.astype(np.intp)
+    values, rises = _gaussian_table()
+    found = values[place] + (where - place)[..., None] * rises[place]
+    return found[..., 0], found[..., 1]
 
 
 @cache
-def _gaussian_table() -> tuple[Floats, Floats, Floats]:
-    places = np.linspace(0.0, 12.0, 6001)
+def _gaussian_table() -> tuple[Floats, Floats]:
+    places = np.arange(FARTHEST * PLACES + 1) / PLACES
     above = np.array([erfc(x / sqrt(2)) / 2 for x in places])
     density = np.array([exp(-x * x / 2) / sqrt(2 * pi) for x in places])
-    return places, density - places * above, above
+    values = np.stack([density - places * above, above], axis=1)
+    values[-1] = 0.0
+    return values, np.diff(values, axis=0, append=0.0)
 
 
 def _laplace_tails(x: Floats) -> tuple[Floats, Floats]:

@@ -107,7 +107,7 @@ class Run(Notes):
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
-        self._held, self._aside, self._ahead = Fraction(0), Fraction(0), 0.0
+        self._held, self._asides, self._ahead = Fraction(0), dict[str, Fraction](), 0.0
         self._inside = inside * self.rho if door.fine else Fraction(0)
         self.rho -= self._inside
         self.inside: list[Measurement] = []
@@ -149,16 +149,20 @@ class Run(Notes):
         self._held = share * self.rho
         self.rho -= self._held
 
-    def set_aside(self, share: Fraction) -> None:
-        """Keep a share of the budget for a question that comes later; before anything is spent."""
-        self._aside = share * self.rho
-        self.rho -= self._aside
+    def set_aside(self, share: Fraction, purpose: str) -> None:
+        """Keep a share of the budget for questions that come later; before anything is spent."""
+        self._asides[purpose] = share * self.rho
+        self.rho -= self._asides[purpose]
 
-    def take(self) -> Fraction:
-        """Return what was set aside, to be spent now."""
-        taken, self._aside = self._aside, Fraction(0)
+    def take(self, purpose: str) -> Fraction:
+        """Return what was set aside for this, to be spent now."""
+        taken = self._asides.pop(purpose, Fraction(0))
         self.rho += taken
         return taken
+
+    @property
+    def _aside(self) -> Fraction:
+        return sum(self._asides.values(), Fraction(0))
 
     def share_with(self, budget: RoundBudget, times: int = 1) -> Fraction:
         """Return ρ_used / ρ once ``budget`` is spent so many times as well."""

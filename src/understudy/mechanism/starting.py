@@ -19,6 +19,7 @@ from understudy.mechanism.running import Run
 from understudy.model import GraphicalModel, Model
 from understudy.privacy import Candidate
 
+PURPOSE = "public data"
 ASIDE = Fraction(2, 100)
 """The share of the budget for the question, at most …"""
 SURE = 0.02
@@ -32,7 +33,7 @@ MOST_CELLS = 2**22
 def prepare(run: Run) -> None:
     """Set the price of the question aside, where there is public data; before anything is spent."""
     if run.public is not None:
-        run.set_aside(ASIDE)
+        run.set_aside(ASIDE, PURPOSE)
 
 
 def started(run: Run, config: AimConfig, model: Model) -> Model:
@@ -51,7 +52,7 @@ def nearer(run: Run, public: GraphicalModel, model: Model) -> bool:
     cliques = asked(run)
     theirs, ours = estimates(_scaled(public, model.total), cliques, "double"), estimates(model, cliques, "double")
     both = [Candidate(r, 1.0, 0.0, e) for later in (theirs, ours) for r, e in zip(cliques, later, strict=True)]
-    rho = min(run.take(), enough(run, model))  # what is left over, the rounds have
+    rho = min(run.take(PURPOSE), enough(run, model))  # what is left over, the rounds have
     found = run.compare(both, rho).values.astype(np.float64).reshape(2, len(cliques))
     weights = np.array([run.workload.importance[r] for r in cliques])
     return bool(weights @ (found[0] - found[1]) < 0)

@@ -242,6 +242,19 @@ class Workload:
                     found[r] = max(cost, found.get(r, 0.0))
         return {r: found[r] for r in self.closure}
 
+    @cached_property
+    def held(self) -> Mapping[Clique, float]:
+        """For each r of the closure, Σ c_s of the queries s that r is part of: what a unit of error in r adds to theirs."""
+        if isinstance(self.cliques, Combinations):
+            holding = self.cliques.holding
+            return Ruled(self.closure, lambda r: float(holding(*r)))
+        found: dict[Clique, list[float]] = {}
+        for clique, cost in zip(self.cliques, self.query_weights, strict=True):
+            for size in range(1, len(clique) + 1):
+                for r in combinations(clique, size):
+                    found.setdefault(r, []).append(cost)
+        return {r: _sum(found[r]) for r in self.closure}
+
     @property
     def shares(self) -> Sequence[float]:
         """c_i / k for each clique: what a unit of its error adds to the workload error."""

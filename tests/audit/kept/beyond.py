@@ -129,6 +129,17 @@ MUTANTS = [
         f"{READS}_where_pairs_take_turns[aim]",
     ),
     one(
+        "measured-again-by-the-table",
+        10,
+        "aim2 splits what is kept for the end by the table's own counts",
+        (
+            "mechanism/again.py",
+            "marginals = model.marginals(listed, precision=RANKING)",
+            "marginals = run.door._read(listed)",
+        ),
+        OUTSIDE,
+    ),
+    one(
         "worst-by-the-table",
         10,
         "RAP takes the marginals with the largest exact counts instead of choosing privately",
