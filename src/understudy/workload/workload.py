@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, fsum, inf, isfinite
 from pathlib import Path
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,12 @@ from understudy.domain import Clique, Combinations, Domain
 from understudy.errors import WorkloadError, did_you_mean
 from understudy.privacy import Product
 from understudy.workload.asking import Asked, Axis, Listed, Values, described, listed, norm, query_of
+from understudy.workload.rules import Ruled, Same
 
 MAX_QUERIES = 10**9
 """More marginals than this are refused: it is a slip of k."""
 MAX_DRAWN_FROM = 2_000_000
 """A skewed workload lists what it is drawn from, and that must fit in memory."""
-
-MOST_REMEMBERED = 100_000
-"""So many weights are worked out only once."""
 
 Query = tuple[Iterable[str], float] | Sequence[str] | Mapping[str, object]
 """The attributes of a marginal, and its weight if it is not 1; or these by name, with what is asked of the marginal."""
@@ -274,55 +272,6 @@ class Workload:
         """Return the queries as plain data, in the form that ``load`` reads."""
         listed = zip(self.cliques, self.query_weights, strict=True)
         return [{"attributes": list(r), "weight": c, **described(self.asked.get(r, {}))} for r, c in listed]
-
-
-@dataclass(frozen=True)
-class Same(Sequence[float]):
-    """One number, many times."""
-
-    value: float
-    times: int
-
-    def __len__(self) -> int:
-        return self.times
-
-    @overload
-    def __getitem__(self, place: int) -> float: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[float]: ...
-
-    def __getitem__(self, place: int | slice) -> float | Sequence[float]:
-        found = range(self.times)[place]
-        return Same(self.value, len(found)) if isinstance(found, range) else self.value
-
-
-@dataclass(frozen=True, eq=False)
-class Ruled(Mapping[Clique, float]):
-    """A number for each of ``cliques``, worked out when it is first asked for."""
-
-    cliques: Sequence[Clique]
-    rule: Callable[[Clique], float]
-    _known: dict[Clique, float] = field(default_factory=dict, init=False, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.cliques)
-
-    def __iter__(self) -> Iterator[Clique]:
-        return iter(self.cliques)
-
-    def __getitem__(self, clique: Clique) -> float:
-        known = self._known.get(clique)
-        if known is None:
-            if clique not in self:
-                raise KeyError(clique)
-            known = self.rule(clique)
-            if len(self._known) < MOST_REMEMBERED:
-                self._known[clique] = known
-        return known
-
-    def __contains__(self, clique: object) -> bool:
-        return clique in self.cliques
 
 
 def _pair(query: tuple[Iterable[str], float] | Sequence[str]) -> tuple[Iterable[str], object]:
