@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import next_wall
+import wide
 from reference_sets import ROOT, peak_mb
 from understudy import Schema, evaluate, load, plan, synthesize
 from understudy.domain import Domain
@@ -334,6 +335,7 @@ def main() -> int:
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))
     next_wall.main()
+    wide.write_page()
     if not arguments.only:
         draw(results)
     slow = {name: value for name, value in results["exponents"].items() if value > 1.25}
