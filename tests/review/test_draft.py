@@ -290,3 +290,21 @@ def test_what_follows_from_another_is_found_among_many_columns() -> None:
     columns["years"] = [{"School": 10, "Master": 15, "PhD": 19}[one] for one in columns["edu"]]
     marks = {mark.column: mark.message for mark in marks_of(draft_schema(columns))}
     assert [name for name, message in marks.items() if "follows from" in message] == ["years"]
+
+
+def test_few_numbers_with_gaps_between_them_are_codes() -> None:
+    rows = {
+        "flag": [0, 0, 0, 1, 9] * 100,
+        "size": [1, 2, 3, 4, 6] * 100,
+        "few": [1, 30] * 250,
+        "month": [1, 2, 9, 12, 12] * 100,
+    }
+    text = draft_schema(rows)
+    drafted = parse_schema(text)
+    assert {column.name: column.kind for column in drafted.columns} == {
+        **{"flag": "categorical", "size": "integer", "few": "integer", "month": "integer"}
+    }
+    assert drafted["flag"].labels == ("0", "1", "9")
+    assert drafted["flag"].type == pa.int64()
+    assert {mark.column for mark in marks_of(text) if mark.message.startswith("these 3 values were seen")} == {"flag"}
+    assert check_schema(rows, drafted) == []

@@ -29,8 +29,10 @@ def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Blo
         for one, block in drafted
         for parent in listed
         if block.mark and parent is not one and _FEWEST <= one.distinct <= 1.1 * parent.distinct < parent.rows / _ROWS
-    ][:_PAIRS]
-    follows = _following(opened, pairs)
+    ]
+    order = [one.name for one in seen]
+    pairs.sort(key=lambda pair: order.index(pair[0]) > order.index(pair[1]))  # rather from one that comes before
+    follows = _following(opened, pairs[:_PAIRS])
     return [
         replace(block, mark=block.mark + _words(follows[block.name])) if block.name in follows else block for block in blocks
     ]
