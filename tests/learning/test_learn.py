@@ -208,9 +208,11 @@ def test_on_a_neighbour_the_same_answers_give_the_same_questions_and_the_same_sc
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = {name: values for name, values in table(1500).items() if name in ("price", "town", "day")}
+    rows["clock"] = [100 * (i % 24) + i % 60 for i in range(1500)]
     first = Tape()
     text, charges = recorded(monkeypatch, rows, first)
-    odd = {"price": "?", "town": "Paris", "day": float("nan")}
+    odd = {"price": "?", "town": "Paris", "day": float("nan"), "clock": 1799}
+    assert 'kind = "time"' in text
     for place in (0, 1500):
         second = Tape(frozen=first.draws)
         neighbour = {name: [*values[:place], odd[name], *values[place:]] for name, values in rows.items()}

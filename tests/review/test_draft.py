@@ -258,3 +258,53 @@ def test_a_column_that_follows_from_another_is_proposed_as_derived() -> None:
     assert "follows" not in marks["education"] + marks["grade"]
     table["years"][0] = 8 if table["years"][0] == 9 else 9
     assert "follows" not in draft_schema(table)
+
+
+def test_answers_in_several_spellings_are_all_listed() -> None:
+    drafted = parse_schema(draft_schema({"paid": ["yes", "no", "YES", "No"] * 50}))
+    assert set(drafted["paid"].labels) == {"no", "No", "yes", "YES"}
+    assert check_schema({"paid": ["yes", "no", "YES", "No"]}, drafted) == []
+
+
+def test_a_year_of_two_digits_is_no_year_of_the_first_century(tmp_path: Path) -> None:
+    days = [dt.date(2021, 1, 1) + dt.timedelta(days=i % 400) for i in range(2000)]
+    (tmp_path / "a.csv").write_text("day,n\n" + "".join(f"{day:%d.%m.%y},{i % 3}\n" for i, day in enumerate(days)))
+    drafted = parse_schema(draft_schema(tmp_path / "a.csv"))
+    assert check_schema(tmp_path / "a.csv", drafted) == []
+    assert "0021" not in draft_schema(tmp_path / "a.csv")
+
+
+def test_numbers_that_are_spelled_as_texts_are_told_from_free_text() -> None:
+    spelled = {"fee": "{:,}.50", "usd": "${}.2", "note": "note {}", "code": "{:07}"}
+    text = draft_schema(
+        {**{name: [form.format(1000 + 37 * i) for i in range(300)] for name, form in spelled.items()}, "x": [1] * 300}
+    )
+    why = [line for line in text.splitlines() if line.startswith("# Left out")]
+    assert ["separators" in line for line in why] == [True, True, False, False]
+
+
+def test_what_follows_from_another_is_found_among_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    columns = {f"c{k}": rng.choice(list("abcd"), 2000).tolist() for k in range(20)}
+    columns["edu"] = rng.choice(["School", "Master", "PhD"], 2000).tolist()
+    columns["years"] = [{"School": 10, "Master": 15, "PhD": 19}[one] for one in columns["edu"]]
+    marks = {mark.column: mark.message for mark in marks_of(draft_schema(columns))}
+    assert [name for name, message in marks.items() if "follows from" in message] == ["years"]
+
+
+def test_few_numbers_with_gaps_between_them_are_codes() -> None:
+    rows = {
+        "flag": [0, 0, 0, 1, 9] * 100,
+        "size": [1, 2, 3, 4, 6] * 100,
+        "few": [1, 30] * 250,
+        "month": [1, 2, 9, 12, 12] * 100,
+    }
+    text = draft_schema(rows)
+    drafted = parse_schema(text)
+    assert {column.name: column.kind for column in drafted.columns} == {
+        **{"flag": "categorical", "size": "integer", "few": "integer", "month": "integer"}
+    }
+    assert drafted["flag"].labels == ("0", "1", "9")
+    assert drafted["flag"].type == pa.int64()
+    assert {mark.column for mark in marks_of(text) if mark.message.startswith("these 3 values were seen")} == {"flag"}
+    assert check_schema(rows, drafted) == []

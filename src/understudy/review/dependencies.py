@@ -14,9 +14,10 @@ from understudy.review.opening import VIEW, Opened
 from understudy.source.duck import identifier
 
 _FEWEST, _MOST = 3, 200
-_PAIRS = 40
-_ROWS = 20
-"""Values that a column must have for others to follow from it, pairs that are looked at, and rows for each value."""
+_PAIRS, _LIKELY = 800, 40
+_ROWS, _SOME = 20, 5_000
+"""Values that a column must have for others to follow from it; pairs that are looked at in some rows, and those of them in
+all rows; rows for each value, and how many some are."""
 
 
 def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> list[Block]:
@@ -28,8 +29,10 @@ def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Blo
         for one, block in drafted
         for parent in listed
         if block.mark and parent is not one and _FEWEST <= one.distinct <= 1.1 * parent.distinct < parent.rows / _ROWS
-    ][:_PAIRS]
-    follows = _following(opened, pairs)
+    ]
+    order = [one.name for one in seen]
+    pairs.sort(key=lambda pair: order.index(pair[0]) > order.index(pair[1]))  # rather from one that comes before
+    follows = _following(opened, pairs[:_PAIRS])
     return [
         replace(block, mark=block.mark + _words(follows[block.name])) if block.name in follows else block for block in blocks
     ]
@@ -39,14 +42,24 @@ def _following(opened: Opened, pairs: Sequence[tuple[str, str]]) -> dict[str, st
     """Return from which column each one follows; of two that follow from each other, the second from the first."""
     if not pairs:
         return {}
-    texts = [[f"coalesce({identifier(name)}::VARCHAR, '')" for name in pair] for pair in pairs]
-    asked = ", ".join(f"count(DISTINCT {a}) = count(DISTINCT hash({a}, {b}))" for a, b in texts)
-    [answers] = opened.ask(f"SELECT {asked} FROM {VIEW}")
+    some = f"(SELECT * FROM {VIEW} LIMIT {_SOME})"
+    parts = (pairs[start : start + _LIKELY] for start in range(0, len(pairs), _LIKELY))
+    likely = [pair for part in parts for pair in _holding(opened, part, some)][:_LIKELY]
     found: dict[str, str] = {}
-    for (parent, name), holds in zip(pairs, answers, strict=True):
-        if holds and name not in found and found.get(parent) != name:
+    for parent, name in _holding(opened, likely, VIEW):
+        if name not in found and found.get(parent) != name:
             found[name] = parent
     return {name: parent for name, parent in found.items() if parent not in found or found[parent] == name}
+
+
+def _holding(opened: Opened, pairs: Sequence[tuple[str, str]], rows: str) -> list[tuple[str, str]]:
+    """Return the pairs in which the second column follows from the first, in ``rows``."""
+    if not pairs:
+        return []
+    texts = [[f"coalesce({identifier(name)}::VARCHAR, '')" for name in pair] for pair in pairs]
+    asked = ", ".join(f"count(DISTINCT {a}) = count(DISTINCT hash({a}, {b}))" for a, b in texts)
+    [answers] = opened.ask(f"SELECT {asked} FROM {rows}")
+    return [pair for pair, holds in zip(pairs, answers, strict=True) if holds]
 
 
 def _words(parent: str) -> str:

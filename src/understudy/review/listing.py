@@ -5,6 +5,8 @@ NOT PRIVATE: what it writes was seen in the data.
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, quote
@@ -15,6 +17,7 @@ MAX_LISTED = 200
 RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
+_SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
 OPEN = 'kind = "open": each run then learns, for a part of its budget, the texts that many rows have'
 """What is proposed where a list would disclose texts."""
 SURELY_MISSING = frozenset({"na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "nil", "?", "-", "--", "---", ".", ".."})
@@ -30,7 +33,7 @@ def draft_text(seen: Seen) -> Block:
     if not ranked:
         return Block(seen.name, why="no value was seen")
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
-        return Block(seen.name, why="nearly every row has a text of its own (an identifier, or free text)")
+        return Block(seen.name, why=_why_unique(texts))
     if len(texts) > MAX_LISTED or (len(ranked) > 100 and len(ranked) * RARE > seen.rows):
         named = is_identifier(seen.name, len(texts))
         return Block(seen.name, mark=person_or_nothing(seen.name) if named else _too_many(seen))
@@ -42,6 +45,14 @@ def draft_text(seen: Seen) -> Block:
     place = "nullable = true" if nullable else f"other = {quote(answers[0] if answers else ranked[0][0])}"
     lines += [f"nulls = [{', '.join(nulls)}]"] if nulls else []
     return Block(seen.name, (*lines, place), "" if answers else _seen(ranked, nulls), nullable=nullable)
+
+
+def _why_unique(texts: list[tuple[str, int]]) -> str:
+    if all(_SIGNED.fullmatch(text.strip()) for text, _ in texts) and not any(text.isdigit() for text, _ in texts):
+        return (
+            "numbers with signs or separators (1,234.50 or 12 % or $5) are texts here; write them plainly to keep the column"
+        )
+    return "nearly every row has a text of its own (an identifier, or free text)"
 
 
 def _nulls(seen: Seen, missing: list[tuple[str, int]]) -> list[str]:

@@ -65,9 +65,11 @@ def _last_word(name: str) -> str:
 
 
 def known_answers(texts: Iterable[str]) -> list[str] | None:
-    """Return the two texts in their usual order when they are the two answers to a question."""
-    found = {text.strip().lower(): text for text in texts}
-    return next(([found[word] for word in pair] for pair in PAIRS if set(pair) == set(found)), None)
+    """Return the texts when they are the two answers to a question, in their usual order, in all spellings of either."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        found.setdefault(text.strip().lower(), []).append(text)
+    return next(([text for word in pair for text in found[word]] for pair in PAIRS if set(pair) == set(found)), None)
 
 
 def is_clock(name: str, values: Collection[float]) -> bool:

@@ -18,6 +18,8 @@ from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
 
 MAX_DECIMALS = 6
+MOST_GAPPY, ROWS_A_NUMBER = 12, 20
+"""So many numbers with gaps between them are codes, where there are so many rows for each number of their range."""
 LOOKED_AT = "bounds and bins were chosen by looking at the numbers; write those that you know without them"
 
 
@@ -67,7 +69,21 @@ def draft_integer(seen: Seen) -> Block:
     if list(values) == [0, 1]:
         return numbers.block(['kind = "categorical"', "values = [0, 1]", *type_line(seen)], middle="0")
     usual = _usual(numbers, ['kind = "integer"', *type_line(seen)])
-    return usual or _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+    return usual or _gappy(numbers) or _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+
+
+def _gappy(numbers: Numbers) -> Block | None:
+    """Draft a list of codes: few numbers in many rows, and most of those between them in none. None where that is not so."""
+    values, rows = numbers.counted.values, numbers.counted.rows
+    span = float(values[-1] - values[0]) + 1
+    if len(values) > MOST_GAPPY or 2 * len(values) > span or span > DEFAULT_BINS or sum(rows) < ROWS_A_NUMBER * span:
+        return None
+    listed = ", ".join(f"{value:.0f}" for value in values)
+    words = (
+        "these {} values were seen; write those that you know without the data, from a code book or by what the column means"
+    )
+    lines = ['kind = "categorical"', f"values = [{listed}]", *type_line(numbers.seen)]
+    return numbers.block(lines, words.format(len(values)), middle=f"{values[int(np.argmax(rows))]:.0f}")
 
 
 def _usual(numbers: Numbers, kind: list[str]) -> Block | None:

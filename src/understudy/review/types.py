@@ -24,7 +24,6 @@ _BARE_CLOCK = "%H%M"
 _LEAST_TIMES = 200
 """Four digits (0517) are times of day only where there are so many different ones: else they may be codes."""
 _MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
-_DIGITS = {"%Y": "[0-9]{4}", **{f"%{part}": "[0-9]{2}" for part in "mdHMS"}}
 MISSING_MARKS = (
     *("n", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "---", ".", "..", "*", "**", "x"),
     *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
@@ -66,14 +65,15 @@ class Spelling:
             return f"regexp_full_match(v, {literal(patterns[self.type])}) AND TRY_CAST(v AS {self.type}) IS NOT NULL"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
         exact = self.format in _MOMENTS or self.type == "TIME"
-        return f"regexp_full_match(v, {literal(_digits(self.format))}) AND {read}" if exact else read
+        pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
+        return f"regexp_full_match(v, {literal(pattern)}) AND {read}"
 
 
-def _digits(form: str) -> str:
-    """Return the regular expression of a format that is written with all its digits."""
-    pattern = form.replace(".", r"\.")
-    for part, digits in _DIGITS.items():
-        pattern = pattern.replace(part, digits)
+def _digits(form: str, two: str = "[0-9]{2}") -> str:
+    """Return the regular expression of a format with all digits of its years; ``two`` is that of its other parts."""
+    pattern = form.replace(".", r"\.").replace("%Y", "[0-9]{4}")
+    for part in "mdHMS":
+        pattern = pattern.replace(f"%{part}", two)
     return pattern
 
 
