@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import understudy
 from privacy.fakes import TableSource
 from understudy import example
+from understudy.cli import main
+from understudy.cli.query import sums_words
 from understudy.domain import Domain
 from understudy.mechanism.strategy import strategy_for
 from understudy.privacy import Budget, Door, Linear, Measurement, Product, ResearchNoise
@@ -99,4 +103,16 @@ def test_a_release_tells_them_and_so_does_its_folder(tmp_path: Path) -> None:
     assert error < min(found.measured, found.by_cells or np.inf)
     release.save(tmp_path / "release")
     (path,) = tmp_path.glob("release*")
-    assert understudy.load(path).sum_bounds[clique].measured == pytest.approx(found.measured)
+    loaded = understudy.load(path)
+    assert loaded.sum_bounds[clique].measured == pytest.approx(found.measured)
+    first, second = sums_words(loaded, ("region", "income"))
+    average = (loaded.model_sum_bounds[clique].measured or 0) / query.answers
+    assert f"The {query.answers:,} sums" in first
+    assert f"at most {average:,.0f} rows on average, with probability 95%: by their own" in first
+    assert "by the bound on the counts" in second
+    assert sums_words(loaded, ("region",)) == []
+    shown = CliRunner().invoke(main, ["query", str(path), "income", "region", "--no-bootstrap"])
+    assert f"The {query.answers:,} sums" in shown.output.replace("\n", " ")
+    told = json.loads(CliRunner().invoke(main, ["query", str(path), "income", "region", "--no-bootstrap", "--json"]).stdout)
+    assert told["sums"]["measured"] == pytest.approx(loaded.model_sum_bounds[clique].measured)
+    assert "clique" not in told["sums"]

@@ -148,10 +148,12 @@ class Release(Contents):
     @cached_property
     def sum_bounds(self) -> dict[Clique, SumBound]:
         """How far off the sums that the workload asks for may be, in the synthetic table: all of a query, added up."""
-        cells = {clique: bound.value for clique, bound in self.bounds.items()}
-        return sum_bounds(
-            self.workload, self.measurements, lambda r: self.table_marginal(*r), cells, self.manifest.confidence
-        )
+        return sum_bounds(self.workload, self.measurements, lambda r: self.table_marginal(*r), self.bounds)
+
+    @cached_property
+    def model_sum_bounds(self) -> dict[Clique, SumBound]:
+        """As ``sum_bounds``, for the model instead of the table drawn from it."""
+        return sum_bounds(self.workload, self.measurements, self.model.marginal, self.model_bounds)
 
     @cached_property
     def model_bounds(self) -> dict[Clique, Bound]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.privacy import Measurement, Product
+from understudy.uncertainty.bounds import Bound
 from understudy.workload import Workload, norm
 
 Floats = NDArray[np.float64]
@@ -23,6 +24,8 @@ class SumBound:
     """How far off all sums of one query may be, added up; each number holds by itself with probability ``confidence``."""
 
     clique: Clique
+    sums: int
+    """How many there are."""
     measured: float | None
     """By the measurements of sums of this marginal; None where there are none that tell all of the query."""
     by_cells: float | None
@@ -85,14 +88,18 @@ def sum_bounds(
     workload: Workload,
     measurements: Sequence[Measurement],
     targets: Callable[[Clique], Floats],
-    cells: Mapping[Clique, float],
-    confidence: float,
+    cells: Mapping[Clique, Bound],
+    confidence: float = 0.95,
 ) -> dict[Clique, SumBound]:
-    """Return the bounds of every query of sums, for ``targets`` (marginals); ``cells`` are the bounds on marginals."""
+    """Return the bounds of every query of sums, for ``targets`` (marginals); ``cells`` are the bounds on marginals, whose
+    confidence is taken where there is one.
+    """
     found = {}
     for clique in workload.asked:
         query, target = workload.queried[clique], np.asarray(targets(clique), dtype=np.float64)
-        measured = measured_bound(query, measurements, clique, target, 1 - confidence)
-        through = norm(query) * cells[clique] if clique in cells else None
-        found[clique] = SumBound(clique, measured, through, confidence)
+        bound = cells.get(clique)
+        level = confidence if bound is None else bound.confidence
+        measured = measured_bound(query, measurements, clique, target, 1 - level)
+        through = None if bound is None else norm(query) * bound.value
+        found[clique] = SumBound(clique, query.answers, measured, through, level)
     return found
