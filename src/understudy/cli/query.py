@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +68,24 @@ def query(folder: Path, columns: tuple[str, ...], *, all_: bool, least: float, b
         warn(release.notice)
     Console().print(_table(cells, None if all_ else 40))
     said = [cells.answer.promise(), *([] if cells.expected is None else [_expectation(cells.expected)])]
+    said += sums_words(release, columns)
     _say("\n".join([*said, *map(never_measured, release.bootstrap.unmeasured(columns))]), release)
+
+
+def sums_words(release: Release, columns: tuple[str, ...]) -> list[str]:
+    """Say how far off the sums are that the workload asks of these columns; each sentence holds by itself."""
+    clique = release.domain.clique(columns)
+    found = release.model_sum_bounds.get(clique)
+    if found is None or any(axis.kind == "weights" for axis in release.workload.asked[clique].values()):
+        return []  # weighted sums are not in rows
+    ways = (found.measured, "by their own measurements"), (found.by_cells, "by the bound on the counts")
+    level = f"with probability {confidence(found.confidence)}"
+    return [
+        f"The {found.sums:,} sums that the workload asks of these columns are off by at most {value / found.sums:,.0f} "
+        f"rows on average, {level}: {how}."
+        for value, how in ways
+        if value is not None
+    ]
 
 
 def never_measured(column: str) -> str:
@@ -132,13 +149,17 @@ class _Cells:
     answer: Answer
     expected: BootstrapIntervals | None
     proved: Intervals | None
+    sums: dict[str, Any] | None
+    """The proved bounds on the sums that the workload asks of the columns."""
 
     @classmethod
     def of(cls, release: Release, columns: tuple[str, ...], level: float | None) -> _Cells:
         answer = release.marginal(*columns)
         without = level is None or release.bootstrap.unmeasured(columns)
         expected = None if without else release.bootstrap_intervals(*columns, confidence=release.manifest.confidence)
-        return cls(answer, expected, intervals_of(release, columns))
+        sums = release.model_sum_bounds.get(release.domain.clique(columns))
+        told = None if sums is None else {k: v for k, v in asdict(sums).items() if k != "clique"}
+        return cls(answer, expected, intervals_of(release, columns), told)
 
     def rows(self) -> list[_Row]:
         found = zip(self.answer.cells(), self._flat(self.expected), self._flat(self.proved), strict=True)
@@ -176,6 +197,7 @@ def _described(cells: _Cells) -> dict[str, Any]:
         "bound": None
         if bound is None
         else {"rows": bound.value, "confidence": bound.confidence, "kind": bound.kind, "round": bound.round},
+        "sums": cells.sums,
         "bootstrap": None
         if cells.expected is None
         else {"rows": cells.expected.summed, "confidence": cells.expected.confidence},

@@ -41,10 +41,12 @@ from understudy.uncertainty import (
     Bound,
     Evidence,
     Intervals,
+    SumBound,
     TableMarginals,
     bootstrap_intervals,
     bounds,
     cell_intervals,
+    sum_bounds,
 )
 
 TableFormat = Literal["csv", "parquet"]
@@ -142,6 +144,16 @@ class Release(Contents):
             for b in self.manifest.bounds
             if (clique := self.domain.clique(b.columns))
         }
+
+    @cached_property
+    def sum_bounds(self) -> dict[Clique, SumBound]:
+        """How far off the sums that the workload asks for may be, in the synthetic table: all of a query, added up."""
+        return sum_bounds(self.workload, self.measurements, lambda r: self.table_marginal(*r), self.bounds)
+
+    @cached_property
+    def model_sum_bounds(self) -> dict[Clique, SumBound]:
+        """As ``sum_bounds``, for the model instead of the table drawn from it."""
+        return sum_bounds(self.workload, self.measurements, self.model.marginal, self.model_bounds)
 
     @cached_property
     def model_bounds(self) -> dict[Clique, Bound]:

@@ -21,6 +21,7 @@ from understudy.manifest.promise import assumptions, counted_words, opened_words
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.report.figures import Figure, figures_of
+from understudy.report.numbers import plural
 from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
@@ -118,6 +119,8 @@ class ColumnView:
     """Half the width of the band before it is cut off at 0; None where nothing was measured."""
     figures: tuple[Figure, ...] = ()
     """Mean, total and quantiles of the synthetic table, where the column has numbers."""
+    codes: str = ""
+    """What the column is told apart by, in words: 4 values, 23 bins."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +315,7 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         figures=figures_of(
             column, release.synthetic.column(column.name), _codes(release, column), release.manifest.table.weight
         ),
+        codes=plural(column.size, "value" if column.fine is None else "bin"),
     )
 
 

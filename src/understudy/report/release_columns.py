@@ -7,7 +7,7 @@ from understudy.report.cards import Card, cards
 from understudy.report.charts.distribution import distribution, scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, tag, words
-from understudy.report.numbers import data, plural
+from understudy.report.numbers import data
 from understudy.report.tables import folded, table
 
 THIN = (
@@ -47,9 +47,9 @@ def _said(report: ReportData, measured: bool) -> str:
 
 
 def _card(column: ColumnView) -> Html:
-    said = [f"{column.kind}, {plural(len(column.values) + column.left_out, 'value')}"]
+    said = [f"{column.kind}, {column.codes}"]
     if column.grouped > 1:
-        said.append(f"drawn {column.grouped} values at a time")
+        said.append(f"drawn {column.grouped} at a time")
     if column.radius is None:
         said.append("never measured, so there is no range")
     said += scaled_words(column)

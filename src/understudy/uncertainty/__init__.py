@@ -10,6 +10,7 @@ from understudy.uncertainty.estimator import Estimate, weighted_average
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.intervals import BootstrapIntervals, bootstrap_intervals
 from understudy.uncertainty.listed import bounded
+from understudy.uncertainty.sums import SumBound, sum_bounds
 from understudy.uncertainty.tables import TableMarginals
 
 __all__ = [
@@ -20,10 +21,12 @@ __all__ = [
     "Evidence",
     "Intervals",
     "Marginals",
+    "SumBound",
     "TableMarginals",
     "bootstrap_intervals",
     "bounded",
     "bounds",
     "cell_intervals",
+    "sum_bounds",
     "weighted_average",
 ]

@@ -23,6 +23,17 @@ MUTANTS: list[Mutant] = [
         "tests/uncertainty/test_evidence.py::test_no_bound_rests_on_a_choice_by_sums",
     ),
     one(
+        "sums-bounded-by-their-mean-error",
+        37,
+        "the bound on measured sums adds no more than half of what their noise may do",
+        (
+            "uncertainty/sums.py",
+            "return norms * sqrt(2 * (log(2) + log(1 / beta) / blocks))",
+            "return norms * sqrt(log(2) / 2)",
+        ),
+        "tests/uncertainty/test_sums.py::test_a_bound_on_sums_holds_as_often_as_it_says",
+    ),
+    one(
         "check-and-theorem-both-in-full",
         37,
         "the check and the other theorems each take the whole failure probability",

@@ -219,7 +219,7 @@ def _as_table(column: ColumnView, total: float, labels: Labels) -> Html:
     rows = [_cells(v, total, labels, measured) for v in column.values]
     left = f"{plural(column.left_out, 'smaller value')} left out." if column.left_out else None
     body = words(table(heads, rows, caption=f"{column.name}, in records"), tag("p", left, class_="note") if left else None)
-    return folded(f"All {plural(len(rows), 'value')}, as a table", body)
+    return folded(f"All {plural(len(rows), 'bar')}, as a table", body)
 
 
 def _cells(value: Value, total: float, labels: Labels, measured: bool) -> list[Html | str]:
