@@ -184,11 +184,11 @@ def test_an_evaluation_shows_true_errors(evaluation: Evaluation) -> None:
 def test_parts_of_the_budget_add_up(people: Release) -> None:
     report = report_data(people)
     spending = report.spending
-    parts = spending.starting + sum(r.choosing + r.measuring for r in report.rounds) + spending.checking + spending.inside
+    parts = spending.measuring + sum(r.choosing + r.measuring for r in report.rounds) + spending.checking + spending.inside
     assert parts == pytest.approx(float(people.spent))
     assert spending.inside == pytest.approx(sum(entry.rho.value for entry in people.manifest.inside))
     first = people.spend[: len(people.schema.columns)]
-    assert spending.starting == pytest.approx(float(sum(charge.rho for charge in first)))
+    assert spending.measuring == pytest.approx(float(sum(charge.rho for charge in first)))
     assert people.manifest.check is not None
     assert spending.checking == pytest.approx(people.manifest.check.rho.value)
 

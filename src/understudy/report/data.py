@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import Protocol
 
@@ -22,6 +21,7 @@ from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.report.figures import Figure, figures_of
 from understudy.report.numbers import plural
+from understudy.report.spending import Spending
 from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
@@ -141,30 +141,6 @@ class Edge:
     pair: tuple[str, str]
     measurements: int
     strength: float
-
-
-@dataclass(frozen=True)
-class Spending:
-    """What was spent outside of rounds, in rho."""
-
-    starting: float
-    """Before the first round."""
-    opening: float
-    """On the values of open columns."""
-    inside: float
-    """On where values lie inside their bins."""
-    checking: float
-    """On a last look at the finished model."""
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> Spending:
-        """Read off what each part cost; what is left was spent before the first round."""
-        checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
-        inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
-        opening = sum((entry.rho.fraction for entry in manifest.opened), Fraction(0))
-        rounds = sum((entry.rho.fraction for entry in manifest.rounds), Fraction(0))
-        starting = manifest.privacy.spent.fraction - rounds - inside - checking - opening
-        return cls(float(starting), float(opening), float(inside), float(checking))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ Part = tuple[str, str, float]
 def parts(report: ReportData) -> list[Part]:
     """Return what the budget went on; parts without any are left out."""
     found = [
-        ("First measurements" if report.rounds else "Measurements", "first", report.spending.starting),
+        ("Measuring before and after the rounds" if report.rounds else "Measurements", "first", report.spending.measuring),
         ("Values of open columns", "open", report.spending.opening),
         ("Choosing what to measure", "choose", sum(r.choosing for r in report.rounds)),
         ("Measuring what was chosen", "measure", sum(r.measuring for r in report.rounds)),
