@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from understudy import example, synthesize
 from understudy.domain import Clique
 from understudy.errors import UserError
 from understudy.evaluate import Evaluation, evaluate
@@ -237,7 +238,18 @@ def test_a_column_with_a_thousand_values_is_drawn_in_groups() -> None:
     assert view.grouped == 8
     assert len(view.values) == 125
     assert sum(v.synthetic for v in view.values) == pytest.approx(release.table_marginal("many").sum())
-    sound(render_report(release))
+    page = render_report(release)
+    sound(page)
+    assert "1,000 values; drawn 8 at a time" in page
+    assert "All 125 bars, as a table" in page
+
+
+def test_bins_are_not_called_values() -> None:
+    people, schema = example.people(rows=300), example.schema()
+    release = synthesize(people, schema, epsilon=1.0, mechanism="independent", workload="all-2way", seed=1, progress=False)
+    said = {column.name: column_view(release, column).codes for column in schema.columns}
+    assert said["income"] == f"{schema['income'].size} bins"
+    assert said["sex"] == f"{schema['sex'].size} values"
 
 
 def test_bands_of_groups_hold_the_truth() -> None:
