@@ -87,6 +87,16 @@ def test_all_that_is_asked_of_a_column_is_shown_with_it(tmp_path: Path) -> None:
     assert all(mark.column in said for mark in marks_of(text) if mark.column)
 
 
+def test_two_doubts_about_missing_values_of_one_column_are_both_shown() -> None:
+    """An age of 99 may mean "missing" beside -9, which seems to: accepted with others, both must have been on the screen."""
+    ages = [-9] * 40 + [99] * 200 + [i % 90 for i in range(2000)]
+    text = draft_schema({"alter": ages, "dose": ages})
+    [group] = [group for group in groups_of(text) if group.question]
+    for line in columns_of(text, group):
+        assert '-9 seems to mean "missing"' in line
+        assert 'if 99 means "missing"' in line
+
+
 def test_what_means_missing_is_shown_where_that_is_asked() -> None:
     """An import leaves the nulls that were seen to be decided, and nothing else."""
     block = 'kind = "categorical"\nvalues = ["x", "y"]\nnulls = ["", "?", "lost"]\nnullable = true\n'

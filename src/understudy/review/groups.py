@@ -37,7 +37,7 @@ QUESTIONS = (
         r'seems? to mean "missing"',
         'a value that was seen is taken to mean "missing". Accept that, and what else was seen, if you know it without the '
         "data.",
-        r'[^;]* seems? to mean "missing"|\d+ of them in fewer than \d+ rows',
+        r'[^;]* seems? to mean "missing"|if [^;]* means "missing"|\d+ of them in fewer than \d+ rows',
     ),
     Question(
         r'; if .* means "missing"',
