@@ -132,3 +132,12 @@ def test_what_was_seen_cannot_steer_a_terminal() -> None:
     lines = columns_of(text, group)
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
+
+
+def test_a_width_of_bins_is_not_called_a_step() -> None:
+    """A step is another setting: values are its multiples."""
+    block = 'kind = "date"\nmin = 2023-01-01\nmax = 2024-12-31\nwidth = "1 month"\nnullable = true\n'
+    mark = "# REVIEW: the first and the last day were seen, and rounded; write those that you know."
+    text = "[table]\ndraft = true\n" + "".join(f"\n{mark}\n[columns.{name}]\n{block}" for name in "ab")
+    [group] = groups_of(text)
+    assert columns_of(text, group) == [f"{name}: from 2023-01-01 to 2024-12-31, in bins of 1 month" for name in "ab"]

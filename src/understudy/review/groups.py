@@ -156,7 +156,7 @@ def _settings(declared: Mapping[str, Any]) -> str:
     if edges := declared.get("edges"):
         return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}"
     bounds = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""
-    return bounds + (f", in steps of {declared['width']}" if bounds and "width" in declared else "")
+    return bounds + (f", in bins of {declared['width']}" if bounds and "width" in declared else "")
 
 
 def accept_all(text: str, group: Group) -> str:
