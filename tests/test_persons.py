@@ -126,6 +126,7 @@ def test_card_report_and_console_speak_of_persons(unit: str, tmp_path: Path) -> 
         assert "no row is dropped" not in said
         assert "one row" not in said
     assert line in repr(release)
+    assert 'promised to every person in the private table, each told from others by "patient".' in words_of(release.card)
 
 
 def test_report_and_query_say_which_rows_are_counted(tmp_path: Path) -> None:

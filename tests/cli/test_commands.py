@@ -201,6 +201,9 @@ def test_plan(home: Path) -> None:
     (home / "sums.toml").write_text('[[query]]\nattributes = ["age", "sex"]\nprefixes = "age"\n')
     sums = run(*base[:-1], home / "sums.toml", "--no-rehearsal")
     assert "of cells          the workload asks for sums" in sums.stdout
+    lost = run(*base[:3], "--rows", 10, *base[5:], "--no-rehearsal").stdout  # noise far beyond so few rows
+    assert ") 100.0% of the rows misplaced" in lost
+    assert "200" not in lost.split("noisiest columns")[1].split("\n")[0]
 
 
 def test_demo_goes_all_the_way(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import csv
 
 from contracts.tape import Tape, differences, frozen_entropy
-from understudy import Ledger, check_schema, learn_schema, load_schema, synthesize
+from understudy import Csv, Ledger, check_schema, learn_schema, load_schema, synthesize
 from understudy.cli.ledger import describe
 from understudy.errors import BudgetExceeded, SchemaError, SourceError, UserError
 from understudy.manifest.promise import rounded_up
@@ -295,6 +295,19 @@ def test_a_huge_budget_is_no_error() -> None:
     found = learn_schema(pd.DataFrame({"age": list(range(90)) * 9, "sex": list("MFX") * 270}), epsilon=1e6)
     assert found.domain.attributes == ("age", "sex")
     assert found.domain["sex"] == 4
+
+
+def test_another_separator_is_told_before_anything_is_spent(tmp_path: Path) -> None:
+    """No schema says how the file is written: all its columns would be one text, and the budget gone."""
+    (tmp_path / "a.csv").write_text("age;town\n" + "3;x\n4;y\n" * 500)
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=9, delta=1e-9))
+    with pytest.raises(SourceError, match="--separator") as refused:
+        learn_schema(tmp_path / "a.csv", epsilon=1, ledger=book, dataset="t")
+    assert "town" not in str(refused.value)  # the first line may be a record
+    assert book.state().runs == ()
+    for right in (Csv(tmp_path / "a.csv", separator=";"), Csv(tmp_path / "a.csv", header=["age;town"])):
+        assert learn_schema(right, epsilon=4).domain
 
 
 def test_what_cannot_be_learnt_from_is_refused() -> None:

@@ -87,6 +87,16 @@ def test_all_that_is_asked_of_a_column_is_shown_with_it(tmp_path: Path) -> None:
     assert all(mark.column in said for mark in marks_of(text) if mark.column)
 
 
+def test_two_doubts_about_missing_values_of_one_column_are_both_shown() -> None:
+    """An age of 99 may mean "missing" beside -9, which seems to: accepted with others, both must have been on the screen."""
+    ages = [-9] * 40 + [99] * 200 + [i % 90 for i in range(2000)]
+    text = draft_schema({"alter": ages, "dose": ages})
+    [group] = [group for group in groups_of(text) if group.question]
+    for line in columns_of(text, group):
+        assert '-9 seems to mean "missing"' in line
+        assert 'if 99 means "missing"' in line
+
+
 def test_what_means_missing_is_shown_where_that_is_asked() -> None:
     """An import leaves the nulls that were seen to be decided, and nothing else."""
     block = 'kind = "categorical"\nvalues = ["x", "y"]\nnulls = ["", "?", "lost"]\nnullable = true\n'
@@ -122,3 +132,12 @@ def test_what_was_seen_cannot_steer_a_terminal() -> None:
     lines = columns_of(text, group)
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
+
+
+def test_a_width_of_bins_is_not_called_a_step() -> None:
+    """A step is another setting: values are its multiples."""
+    block = 'kind = "date"\nmin = 2023-01-01\nmax = 2024-12-31\nwidth = "1 month"\nnullable = true\n'
+    mark = "# REVIEW: the first and the last day were seen, and rounded; write those that you know."
+    text = "[table]\ndraft = true\n" + "".join(f"\n{mark}\n[columns.{name}]\n{block}" for name in "ab")
+    [group] = groups_of(text)
+    assert columns_of(text, group) == [f"{name}: from 2023-01-01 to 2024-12-31, in bins of 1 month" for name in "ab"]

@@ -75,6 +75,26 @@ def test_a_column_can_be_changed_and_brought_back() -> None:
         change(text, "ages", ["max = 3"])
 
 
+def test_another_kind_takes_away_what_it_does_not_know() -> None:
+    """A mark proposes a derived column: the values that were seen have no place in one."""
+    text = change(DRAFT, "sex", ['kind = "derived"', 'expression = "age > 20"'])
+    assert "values = " not in text
+    assert list(parse_schema(text).domain) == ["age"]
+    text = change(DRAFT, "age", ['kind = "categorical"', "values = [1, 2]"])
+    assert parse_schema(text)["age"].labels == ("1", "2", "null")
+    with pytest.raises(UserError, match="is not a kind"):
+        parse_schema(change(DRAFT, "age", ['kind = "ordinary"']))
+
+
+def test_other_bins_take_the_place_of_those_that_were_seen() -> None:
+    text = change(DRAFT, "age", ["min = 0", "max = 119", "width = 60"])
+    assert parse_schema(text)["age"].ordinary_labels() == ("0 to 59", "60 to 119")
+    text = change(text, "age", ["bins = 3"])
+    assert parse_schema(text)["age"].ordinary_labels() == ("0 to 39", "40 to 79", "80 to 119")
+    text = change(text, "age", ["edges = [0, 18, 120]"])
+    assert parse_schema(text)["age"].ordinary_labels() == ("0 to 17", "18 to 120")
+
+
 def test_a_file_with_marks_is_not_finished() -> None:
     with pytest.raises(UserError, match="left"):
         finish(DRAFT)

@@ -214,12 +214,17 @@ def test_decimals_and_steps_are_kept(tmp_path: Path) -> None:
         price=[f"{(i % 300) * 0.25:.2f}" for i in range(900)],
         income=[f"{(i % 300) * 100}.0" for i in range(900)],
         loan=[f"{(i % 300) * 100}" for i in range(900)],
+        dose=[f"{(i % 30) * 2.5:.1f}" for i in range(900)],
+        fives=[f"{(i % 15) * 5}" for i in range(900)],
     )
     schema = parse_schema(draft_schema(path))
     back = rewritten(path, schema)
     assert {text[-3:] for text in back["price"]} == {".00", ".25", ".50", ".75"}
     assert {text[-4:] for text in back["income"]} <= {"00.0", "0.0"}
     assert {text[-2:] for text in back["loan"]} <= {"00", "0"}
+    assert {float(text) % 2.5 for text in back["dose"]} == {0.0}
+    assert schema["dose"].labels[1] == "5.0 to 7.5"  # bins are of whole steps
+    assert "." not in "".join(back["fives"])  # multiples of 2.5 too, but whole numbers
 
 
 @pytest.mark.parametrize("words", [("Y", "N"), ("yes", "no"), ("t", "f"), ("True", "False"), ("0", "1"), ("JA", "NEIN")])

@@ -53,7 +53,9 @@ def _title(manifest: Manifest, schema: Schema) -> str:
 def _promise(manifest: Manifest) -> str:
     person = manifest.privacy.person
     whom = (
-        "everybody described by a row of the private table" if person is None else f'every "{person}" of the private table'
+        "everybody described by a row of the private table"
+        if person is None
+        else f'every person in the private table, each told from others by "{person}"'
     )
     paragraphs = [f"This is promised to {whom}.", *sentences(manifest)]
     return "\n\n".join(["## What is promised, and to whom", *(fill(text, WIDTH) for text in paragraphs)])

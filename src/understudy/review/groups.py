@@ -37,7 +37,7 @@ QUESTIONS = (
         r'seems? to mean "missing"',
         'a value that was seen is taken to mean "missing". Accept that, and what else was seen, if you know it without the '
         "data.",
-        r'[^;]* seems? to mean "missing"|\d+ of them in fewer than \d+ rows',
+        r'[^;]* seems? to mean "missing"|if [^;]* means "missing"|\d+ of them in fewer than \d+ rows',
     ),
     Question(
         r'; if .* means "missing"',
@@ -156,7 +156,7 @@ def _settings(declared: Mapping[str, Any]) -> str:
     if edges := declared.get("edges"):
         return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}"
     bounds = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""
-    return bounds + (f", in steps of {declared['width']}" if bounds and "width" in declared else "")
+    return bounds + (f", in bins of {declared['width']}" if bounds and "width" in declared else "")
 
 
 def accept_all(text: str, group: Group) -> str:

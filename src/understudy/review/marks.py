@@ -14,9 +14,12 @@ from typing import Any
 from understudy.errors import UserError
 from understudy.review.blocks import MARK, header
 from understudy.schema.lines import toml_lines
+from understudy.schema.problems import FIELDS
 
 _COLUMN = re.compile(r"^(# )?(\[columns\..+\])\s*(#.*)?$")
 _PART = re.compile(r"^(\[|# REVIEW:|# Left out|# \[)")
+_WAYS_TO_BIN = (("edges",), ("min", "max", "bins"), ("min", "max", "width"))
+"""What says where bins are, in one way or another: settings of two ways contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -123,16 +126,29 @@ def open_up(text: str, mark: Mark) -> str:
 
 
 def change(text: str, name: str, settings: list[str]) -> str:
-    """Return the file with settings (``max = 120``) of a column in the place of those that it had."""
+    """Return the file with settings (``max = 120``) of a column in the place of those that they contradict."""
     start, end = block_of(text, name)
     lines = [header(name), *_lines(text)[start + 1 : end]]
+    given: dict[str, Any] = {}
     for setting in settings:
         try:
-            [key] = tomllib.loads(setting)
+            [(key, value)] = tomllib.loads(setting).items()
         except (tomllib.TOMLDecodeError, ValueError):
             raise UserError('A setting is written as key = value, such as max = 120 or values = ["a", "b"].') from None
         lines = _set(lines, key, setting)
+        given[key] = value
+    for key in _outdated(lines, given):
+        lines = [line for line in _set(lines, key, "") if line]
     return _replaced(text, start, end, lines)
+
+
+def _outdated(lines: list[str], given: dict[str, Any]) -> list[str]:
+    """Return the settings that a column had and that have no place beside those given: of another kind, or other bins."""
+    old = [path[-1] for path in toml_lines("\n".join(lines)) if len(path) == 3 and path[-1] not in given]
+    known = FIELDS.get(given.get("kind", ""), old) if isinstance(given.get("kind", ""), str) else old
+    binned = {key for way in _WAYS_TO_BIN for key in way}
+    fits = {key for way in _WAYS_TO_BIN if given.keys() & binned <= {*way} for key in way} or binned
+    return [str(key) for key in old if key not in known or (key in binned and key not in fits)]
 
 
 def _set(lines: list[str], key: str, setting: str) -> list[str]:

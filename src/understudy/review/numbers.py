@@ -14,7 +14,7 @@ import numpy as np
 from understudy.review.look import Counted
 from understudy.schema.declaration import DEFAULT_BINS
 
-STEPS = (1000.0, 500.0, 100.0, 50.0, 25.0, 10.0, 5.0, 1.0, 0.5, 0.25, 0.1, 0.05)
+STEPS = (1000.0, 500.0, 250.0, 100.0, 50.0, 25.0, 10.0, 5.0, 2.5, 1.0, 0.5, 0.25, 0.1, 0.05)
 _MANTISSAS = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5))
 _NEGATIVE_CODES = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999)
 _SPIKE, _SPIKES = 0.02, 8
@@ -52,8 +52,9 @@ def step_of(numbers: Counted, decimals: int) -> float | None:
     """Return the largest step, above the last decimal, of which every number is a multiple."""
     span = numbers.values[-1] - numbers.values[0]
     for step in STEPS:
-        finer = step > 10.0**-decimals * 1.5
-        if finer and len(numbers.values) >= 10 and span >= 20 * step and _multiples(numbers, step):
+        units = step * 10.0**decimals
+        written = units > 1.5 and isclose(units, round(units))  # 2.5 is no step of whole numbers
+        if written and len(numbers.values) >= 10 and span >= 20 * step and _multiples(numbers, step):
             return step
     return None
 

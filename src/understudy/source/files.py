@@ -21,6 +21,7 @@ from understudy.source.parquet import ParquetFile
 ENDINGS = (*SEPARATORS, *parquet.ENDINGS)
 File = CsvFile | ParquetFile
 _ZIP = "PK\x03\x04"
+_SEPARATORS = (",", ";", "\t", "|")
 
 
 class FilesReader:
@@ -54,6 +55,19 @@ def require_separated(file: File, columns: Sequence[str], names: Sequence[str]) 
         raise SourceError(
             f'{file.what} has no column "{missing}", which the schema declares: with {mark} as separator its first line '
             "has one field. Declare the separator under [table.csv] in the schema, or with --separator."
+        )
+
+
+def require_fields(file: File, columns: Sequence[str]) -> None:
+    """Say so when the first line of a CSV file is one field that another separator would divide; no schema tells names."""
+    if _are_names(file) or not isinstance(file, CsvFile):
+        return
+    require_text(file, columns)
+    if len(columns) == 1 and any(mark in columns[0] for mark in _SEPARATORS if mark != file.dialect.separator):
+        mark = {"\t": "a tab"}.get(file.dialect.separator, f'"{file.dialect.separator}"')
+        raise SourceError(
+            f"With {mark} as separator the first line of {file.what} has one field, with another usual separator in it. "
+            "Name the right one with --separator (separator=), or the one column with --header (header=)."
         )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
 from understudy.source.csv import Csv
-from understudy.source.files import FilesReader, files_of
+from understudy.source.files import FilesReader, files_of, require_fields
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Reader, Source
@@ -57,7 +57,10 @@ def open_source(data: Any, schema: Declared) -> Source:
 def columns_of(data: Any, csv: Settings | None) -> list[str]:
     """Return the names of the columns of a table that has them, without looking at a row."""
     if isinstance(data, str | Path | Csv):
-        return list(files_of(data, csv)[0].columns())
+        file = files_of(data, csv)[0]
+        columns = list(file.columns())
+        require_fields(file, columns)
+        return columns
     if isinstance(data, np.ndarray) and data.dtype.names is not None:
         return list(data.dtype.names)
     if isinstance(data, Mapping):
