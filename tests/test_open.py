@@ -21,7 +21,8 @@ import understudy
 from contracts.tape import Tape, differences, frozen_entropy
 from understudy import Ledger, Sql, check_schema, plan, synthesize
 from understudy.cli import main
-from understudy.errors import BudgetError, BudgetExceeded, LedgerError, SchemaError, SourceError, UserError
+from understudy.errors import BudgetError, BudgetExceeded, CapacityError, LedgerError, SchemaError, SourceError, UserError
+from understudy.mechanism import memory
 from understudy.privacy import Budget, Door, Shared, Unit, epsilon_of, rho_of
 from understudy.privacy.cost import float_below
 from understudy.request import OPEN_SHARE
@@ -320,6 +321,19 @@ def test_what_cannot_be_open_is_refused_before_anything_is_spent(tmp_path: Path)
     seeded = synthesize(rows, schema(), seed=1, **quick)
     with pytest.raises(SchemaError, match="learnt with a seed"):
         synthesize(rows, seeded.schema, **quick)
+
+
+def test_a_run_that_does_not_fit_once_its_values_are_known_says_what_was_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = iter([None, 1])
+    monkeypatch.setattr(memory, "memory_left", lambda _: next(left))
+    with pytest.raises(CapacityError) as told:
+        synthesize(table(), schema(), epsilon=3, **QUICK)
+    assert told.value.spent is not None
+    assert told.value.spent.rho > 0
+    assert "The run may take" in str(told.value)
+    said = " ".join([str(told.value), *told.value.__notes__])
+    assert "Nothing was spent" not in said
+    assert "Spent, and stays spent" in said
 
 
 def test_a_workload_is_asked_of_the_values_that_were_learnt() -> None:

@@ -23,6 +23,7 @@ from understudy.privacy.cost import show
 OWN = "table"
 """What a ledger of one run calls its only dataset."""
 TRIES = 20
+NOTHING_SPENT = "Nothing was spent."
 
 
 @dataclass(frozen=True)
@@ -171,13 +172,15 @@ def spending() -> Iterator[Spending]:
 def mark(error: BaseException, spent: Spent) -> None:
     """Have ``error`` say what was spent: as a fact, ``error.spent``, and in words."""
     error.spent = spent  # type: ignore[attr-defined]
+    if spent.rho and isinstance(error, UnderstudyError):  # refused late: what was said early is not true any more
+        error.args = tuple(arg.replace(NOTHING_SPENT, "").rstrip() if isinstance(arg, str) else arg for arg in error.args)
     error.add_note(in_words(spent))
 
 
 def in_words(spent: Spent) -> str:
     """Say what was spent, and what the ledger counts where that is more."""
     of = "" if spent.budget is None else f" of {show(spent.budget)}"
-    words = f"Spent, and stays spent: rho = {show(spent.rho)}{of}." if spent.rho else "Nothing was spent."
+    words = f"Spent, and stays spent: rho = {show(spent.rho)}{of}." if spent.rho else NOTHING_SPENT
     if spent.finished:
         words = f"The release is complete. {words}"
     if spent.counts > spent.rho:
