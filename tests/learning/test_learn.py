@@ -243,7 +243,7 @@ def test_a_value_climbs_the_ladder_alone() -> None:
     alone = [int(Climber("a").encode(pa.array([value]))[0]) for value in values]
     assert Climber("a").encode(pa.array(values)).tolist() == alone
     assert Climber("a").encode(pa.array(values[::-1]).dictionary_encode()).tolist() == alone[::-1]
-    assert len(set(alone)) == 12  # 1e400 and 9…9 are beyond, "yes" and "T" are true, "" and "nan" missing, "0012" is a text
+    assert len(set(alone)) == 13  # 1e400 and 9…9 are beyond, "yes" and "T" are true, "" and "nan" missing, "0012" is padded
     assert max(alone) < ladder().size
 
 
@@ -360,3 +360,12 @@ def test_persons_count_with_so_many_rows() -> None:
     assert town.values == ("Lyon", "Paris")
     assert learnt.person is not None
     assert learnt.person.rows == 2
+
+
+def test_codes_some_of_which_begin_with_a_zero_are_texts() -> None:
+    codes = ["20095", "01055", "10115", "80331", "50667", "04109"]
+    plain = ["5", "10", "20", "400"]
+    rows = {"code": [codes[i % 6] for i in range(ROWS)], "size": [plain[i % 4] for i in range(ROWS)]}
+    learnt = learn_schema(rows, epsilon=8)
+    assert {column.name: column.kind for column in learnt.columns} == {"code": "categorical", "size": "integer"}
+    assert set(codes) <= set(learnt["code"].labels)

@@ -12,24 +12,40 @@ from understudy.learning.clock import is_clock, may_be_clock
 from understudy.learning.tree import First, bins, divide
 from understudy.privacy import Door, Shared
 from understudy.schema import declaration as d
-from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE
+from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PADDED, TEXT, TRUE
 
 OTHER = "(other)"
 """What texts that few people share are called."""
 CLOCK_SHARE = Fraction(1, 5)
 """Of what a column of numbers has, for whether these are times of day; only where they may be."""
+PADDED_PART = 50
+"""Digits are codes where more than one in about so many begins with a zero."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
 def kind_of(first: First) -> str | None:
     """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
     rows = {family: first.rows(family) for family in FAMILIES}
-    rows |= {"text": float(first.plain[TEXT]), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    rows |= {"text": _texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    if _codes(first):
+        rows["whole"] = 0.0
     numbers = rows["whole"] + rows["other"]
     if first.sure(rows["other"], _CELLS["other"]) and 100 * rows["other"] > numbers:
         rows["other"], rows["whole"] = numbers, 0
     kind = max(rows, key=lambda family: rows[family])
     return kind if first.sure(rows[kind], _CELLS[kind]) else None
+
+
+def _codes(first: First) -> bool:
+    """Whether digits are codes (01055, 20095), which as numbers would lose their zeros: where some surely begin with one."""
+    padded = float(first.plain[PADDED])
+    return first.sure(padded, 1) and PADDED_PART * padded > first.rows("whole")
+
+
+def _texts(first: First) -> float:
+    """Return how many rows have texts, digits among them where these are codes."""
+    texts = float(first.plain[TEXT] + first.plain[PADDED])
+    return texts + first.rows("whole") if _codes(first) else texts
 
 
 def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.ColumnDeclaration | None:
@@ -56,7 +72,7 @@ def learn_texts(door: Door, question: Shared, first: First) -> d.ColumnDeclarati
     """
     found = door.ask(question)
     values = [text for text in found.texts if text != OTHER]
-    if not values or 2 * int(found.values.sum()) < int(first.plain[TEXT]):
+    if not values or 2 * int(found.values.sum()) < _texts(first):
         return None
     return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=_nullable(first))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.learning.nodes import Node, decades, labels
 from understudy.privacy import Door, Groups, Linear, linear_scale_for
-from understudy.schema.ladder import FALSE, FAMILIES, MISSING, TEXT, TRUE, ladder
+from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PADDED, TEXT, TRUE, ladder
 
 MOST_BINS = 32
 SPIKE = 48
@@ -29,7 +29,7 @@ LIKELY = 1.5
 
 @dataclass(frozen=True, eq=False)
 class First:
-    """What the first question tells of a column: noisy rows that are missing, text, false, true, and those of each node."""
+    """What the first question tells of a column: noisy rows of each plain cell (missing, text …), and of each node."""
 
     sigma: float
     plain: NDArray[np.int64]
@@ -49,10 +49,11 @@ class First:
 def ask_first(door: Door, column: str, rho: Fraction) -> First:
     """Ask what a column holds."""
     nodes = [node for family in range(4) for node in decades((family,))]
-    known = labels(ladder(), nodes) + 3
-    known[[MISSING, TEXT, FALSE, TRUE]] = range(4)
+    plain = [MISSING, TEXT, FALSE, TRUE, PADDED]
+    known = labels(ladder(), nodes) + len(plain) - 1
+    known[plain] = range(len(plain))
     found = ask(door, column, known, rho)
-    return First(found.sigma, found.values[:4], tuple(nodes), found.values[4:])
+    return First(found.sigma, found.values[: len(plain)], tuple(nodes), found.values[len(plain) :])
 
 
 @dataclass(frozen=True, eq=False)

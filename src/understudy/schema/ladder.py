@@ -1,7 +1,8 @@
 """A ladder of codes that has a place for every value of any column, before anything is declared of it.
 
-Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true;
-numbers by sign and significant digits, whole ones apart from others; days, those of dates apart from those of date-times.
+Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true,
+digits after a zero; numbers by sign and significant digits, whole ones apart from others; days, those of dates apart from
+those of date-times.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from understudy.schema.reading import flags, missing_text, numbers_in
 from understudy.schema.typed import DAY, cells_of
 
 Codes = NDArray[np.int32]
-MISSING, TEXT, FALSE, TRUE = range(4)
+MISSING, TEXT, FALSE, TRUE, PADDED = range(5)
 FAMILIES = ("whole", "other", "date", "datetime")
-"""What the cells after these four are of: whole numbers, other numbers, days."""
+"""What the cells after these five are of: whole numbers, other numbers, days."""
 WHOLE_DECADES, OTHER_DECADES = range(10), range(-4, 9)
 WHOLE_DIGITS, OTHER_DIGITS = 4, 3
 FIRST_DAY, LAST_DAY = (int(np.datetime64(day, "D").astype(np.int64)) for day in ("1900-01-01", "2099-12-31"))
@@ -49,7 +50,7 @@ class Ladder:
         """Make the ladder."""
         days = np.arange(FIRST_DAY, LAST_DAY + 1, dtype=np.float64)
         parts = [
-            (np.full(4, -1), np.zeros(4), np.zeros(4)),
+            (np.full(5, -1), np.zeros(5), np.zeros(5)),
             *(_signed(number, starts) for number, starts in enumerate((_whole(), _other()))),
             *((np.full(len(days), family), np.ones(len(days)), days) for family in (2, 3)),
         ]
@@ -168,8 +169,9 @@ class Climber(Undivided):
         word = pc.fill_null(pc.index_in(lower, value_set=pa.array(_WORDS, pa.large_string())), -1)
         truth = np.array([TRUE if SPELLED_BOOLEANS[w] else FALSE for w in _WORDS] + [TEXT], np.int32)
         codes = np.asarray(truth[word.to_numpy(zero_copy_only=False)], np.int32)
-        numbers = numbers_in(text)
-        fits = ~(numbers.missing | numbers.unreadable | _padded(lower)) & (codes == TEXT)
+        numbers, padded = numbers_in(text), _padded(lower)
+        codes[padded] = PADDED
+        fits = ~(numbers.missing | numbers.unreadable | padded) & (codes == TEXT)
         codes[fits] = ladder().of_numbers(numbers.numbers[fits].astype(np.float64))
         moments = moments_in(text, (), ISO, None)
         fits = ~(moments.missing | moments.unreadable)
