@@ -306,7 +306,7 @@ def test_what_cannot_be_open_is_refused_before_anything_is_spent(tmp_path: Path)
         synthesize(pa.table(rows).to_reader(), schema(), **quick)
     with pytest.raises(SourceError, match="array of codes has no texts"):
         synthesize(np.zeros((5, 4), int), schema(), **quick)
-    spark = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    spark = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe", "sparkSession": None})()
     with pytest.raises(SourceError, match="from a Spark table"):
         synthesize(spark, schema(), **quick)
     with pytest.raises(UserError, match="list the values that this one has"):

@@ -157,9 +157,11 @@ def _run(
     if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
         return saved
     _require_room(asked, target)
+    convert = converter_for(data, asked.schema)
     with shown(progress, limit=asked.options.get("time_limit")) as tell:
         door, asked, opened = _opened(run, data, asked, place, resume=resume)
-        convert = converter_for(data, asked.schema)
+        if opened:
+            convert = converter_for(data, asked.schema)
         del data  # nothing below can reach the rows but through the door
         outcome = asked.mechanism.run(
             door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine, public=asked.public

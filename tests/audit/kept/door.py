@@ -415,8 +415,8 @@ MUTANTS = [
         "a release that keeps the table to draw from it again",
         (
             "synthesize.py",
-            "    convert = converter_for(",
-            '    setattr(Release, "_kept", data)\n    convert = converter_for(',
+            "    convert = converter_for(data, asked.schema)\n    with ",
+            '    convert = converter_for(data, asked.schema)\n    setattr(Release, "_kept", data)\n    with ',
         ),
         f"{CANARY}test_a_release_keeps_no_table",
     ),
