@@ -139,7 +139,7 @@ bench-spark: $(VENV)/.installed  ## all 3-way marginals on Spark beside DuckDB, 
 	$(BIN)/pip install --quiet "pyspark==4.1.4"
 	$(BIN)/python benchmarks/spark.py
 
-bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? 25 minutes; QUICK=1: titanic, a minute
+bench-seeded: $(VENV)/.installed  ## are seeded runs still the same, to the last digit? more than an hour; QUICK=1: titanic, some minutes
 	$(BIN)/python benchmarks/seeded.py $(if $(QUICK),--quick)
 
 results: $(VENV)/.bench  ## write docs/results.md and its figures from the stored results
