@@ -3,7 +3,8 @@
 Runs every registered mechanism on titanic and adult with three ε, both units, with and without structural zeros. Each run
 gives one line: the hash of its measurements, of its model's marginals and of its synthetic table. ``--store`` writes the
 lines to benchmarks/results/seeded.jsonl; without it, they are compared with those of ``--compare FILE`` (that file unless
-given). Exits with 1 when one differs. ``--quick`` runs titanic alone, in some minutes; all of it takes more than an hour. A setting that is not stored is new.
+given). Exits with 1 when one differs, or is not in the file. ``--quick`` runs titanic alone, in some minutes; all of it
+takes more than an hour.
 
 The digits depend on the versions of NumPy and its BLAS and on the processor's vector instructions, which choose the kernels
 of both. The first line of the file names them; where they are others, runs may differ although the code is the same.
