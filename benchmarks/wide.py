@@ -185,6 +185,8 @@ def case(name: str, queries: str, epsilon: float, addresses: int | None) -> dict
 
 def section(lines: Iterable[dict[str, Any]]) -> str:
     """The last result of each case, as a part of docs/scaling.md."""
+    lines = list(lines)
+    cores = " or ".join(sorted({str(r["cores"]) for r in lines}))
     last = {(r["table"], r["workload"], r["epsilon"], r["addresses_gb"]): r for r in lines}
     rows = ["| table | workload | ε | addresses | plan, s | run, s | CPU s | peak, MB | error | planted pairs found |"]
     rows.append("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
@@ -197,7 +199,8 @@ def section(lines: Iterable[dict[str, Any]]) -> str:
     return f"""{HEAD}
 
 `understudy plan`, then `understudy synthesize` with its defaults, each in a process of its own, from a Parquet file to the
-saved release with its report; written by `benchmarks/wide.py`. *stroke* has 110 columns and 19,434 rows. *planted* is made
+saved release with its report, bound to {cores} of two cores while other work ran on the machine; written by
+`benchmarks/wide.py`. *stroke* has 110 columns and 19,434 rows. *planted* is made
 up: 300 columns of 2 to 20 values and 100,000 rows, of which 107 pairs depend on each other, two of them hardly. *hundred*
 has 48 columns of 100 values, *long* 5,000,000 rows of 12 columns. Errors are those of the synthetic table on up to 2,000
 marginals of the workload. "Addresses" is a limit on the memory that the process may ask for (`ulimit -v`); what does not
