@@ -6,6 +6,7 @@ With ``--summary`` the stored cells are compared, worse ones first.
 
 ``--old`` compares with ``aim`` as it was at commit 51ff5bb instead: with the errors and times that are stored of it in the
 results of the grid and beside it, cell by cell with the same seed. Only aim2 is run then, with these seeds.
+``--checkout FOLDER`` runs ``aim`` of that commit's checkout there, as ``aim@51ff5bb``, where nothing is stored of it.
 
 Runs are seeded (research noise), so that they can be repeated. Tables are public; nothing here is private.
 """
@@ -27,12 +28,14 @@ from typing import Any
 
 import numpy as np
 
+import beside
 import tables
 from grid import provenance
+from grid.cells import Cell
 from reference_sets import ROOT
 from understudy.domain import Domain
 from understudy.mechanism import mechanism
-from understudy.metrics import workload_error
+from understudy.metrics import workload_error, workload_error_l2, workload_error_max
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
 
@@ -89,6 +92,8 @@ def run_cell(table_name: str, workload_name: str, epsilon: str, seed: str, how: 
     assert outcome.model is not None
     return {
         "error": workload_error(workload, real, made),
+        "error_l2": workload_error_l2(workload, real, made),
+        "error_max": workload_error_max(workload, real, made),
         "model_error": workload_error(workload, real, outcome.model.marginals(workload.cliques)),
         "cpu_seconds": round(cpu, 3),
         "seconds": round(wall, 3),
@@ -122,14 +127,23 @@ def old_cells() -> dict[str, dict[str, Any]]:
     return found
 
 
-def run_missing(cells: Iterable[tuple[str, ...]], path: Path) -> None:
+def run_apart(cell: tuple[str, ...], checkout: Path | None) -> dict[str, Any]:
+    """Run a cell in a process of its own; that of the old commit by its checkout."""
+    if cell[-1] == OLD and checkout:
+        table, workload, epsilon, seed, _ = cell
+        return beside.run_cell(checkout, Cell(table, workload, float(epsilon), 0, BASE), int(seed))
+    ran = subprocess.run([sys.executable, __file__, "--cell", *cell], check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(ran.stdout.strip().splitlines()[-1])
+    return found
+
+
+def run_missing(cells: Iterable[tuple[str, ...]], path: Path, checkout: Path | None) -> None:
     """Run what is not on file, one process after another."""
     for cell in cells:
         key = " ".join(cell)
         if key in stored(path):
             continue
-        ran = subprocess.run([sys.executable, __file__, "--cell", *cell], check=True, capture_output=True, text=True)
-        result = json.loads(ran.stdout.strip().splitlines()[-1])
+        result = run_apart(cell, checkout)
         stamp = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "commit": provenance.commit()}
         with path.open("a") as file:
             file.write(json.dumps({"cell": key} | stamp | result) + "\n")
@@ -172,10 +186,12 @@ def summary(found: dict[str, dict[str, Any]], to: str = BASE) -> str:
 def wanted(asked: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Give the cells to run, one table after another."""
     known = [key.split(" ")[:4] for key in old_cells()] if asked.old else []
+    mechanisms = [
+        OLD if asked.checkout and how == BASE else how for how in asked.mechanisms if not (asked.old and how == BASE)
+    ]
     for place in product(asked.tables, asked.workloads, asked.epsilons):
         seeds = [seed for *at, seed in known if at == list(place)][: asked.most] if asked.old else asked.seeds
-        for seed, how in product(seeds, [how for how in asked.mechanisms if not (asked.old and how == BASE)]):
-            yield (*place, seed, how)
+        yield from ((*place, seed, how) for seed, how in product(seeds, mechanisms))
 
 
 def main() -> int:
@@ -188,6 +204,7 @@ def main() -> int:
     parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2"])
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--old", action="store_true", help="with the seeds that are stored of the old commit")
+    parser.add_argument("--checkout", type=Path, help="a checkout of the old commit, whose aim is run beside")
     parser.add_argument("--most", type=int, default=5, help="seeds of a cell, with --old")
     parser.add_argument("--summary", action="store_true")
     asked = parser.parse_args()
@@ -195,9 +212,9 @@ def main() -> int:
         print(json.dumps(run_cell(*asked.cell)))
         return 0
     if not asked.summary:
-        run_missing(wanted(asked), asked.results)
+        run_missing(wanted(asked), asked.results, asked.checkout)
     found = stored(asked.results)
-    print(summary(found | old_cells(), OLD) if asked.old else summary(found))
+    print(summary(found | old_cells(), OLD) if asked.old or asked.checkout else summary(found))
     return 0
 
 
