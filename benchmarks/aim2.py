@@ -44,6 +44,7 @@ DELTA = 1e-9
 BINARY_ROWS, BINARY_ATTRIBUTES = 50_000, 16
 BASE, OLD = "aim", "aim@51ff5bb"
 OLD_RESULTS = [ROOT / "benchmarks" / "results" / name for name in ("grid.jsonl", "beside.jsonl")]
+PEER_RESULTS = ROOT / "benchmarks" / "results" / "peers.jsonl"
 OLD_COMMITS = ("51ff5bb", "a6213fd", "3165750", "ff680cf", "48688cc", "4843724", "9ad7aca")
 """Commits up to 51ff5bb whose ``aim`` chooses, measures and fits as that one's does."""
 
@@ -183,6 +184,35 @@ def summary(found: dict[str, dict[str, Any]], to: str = BASE) -> str:
     return "\n".join(lines)
 
 
+def beside_peers(found: dict[str, dict[str, Any]]) -> str:
+    """Write a table of aim2 and of the peers in each cell that a peer was run in: L1, L2 and largest error, means of runs."""
+    errors: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
+    for line in map(json.loads, PEER_RESULTS.read_text().splitlines()):
+        if line["status"] == "done" and "/" in line["mechanism"]:
+            place = f"{line['dataset']} {line['workload']} {line['epsilon']:g}"
+            errors[place, line["mechanism"]].append(tuple(line["result"]["error"][name] for name in ("l1", "l2", "max")))
+    for key, line in found.items():
+        *place, _, how = key.split(" ")
+        if how == "aim2" and "error_l2" in line:
+            errors[" ".join(place), how].append((line["error"], line["error_l2"], line["error_max"]))
+    places = sorted({place for place, how in errors if how != "aim2"} & {place for place, how in errors if how == "aim2"})
+    lines = ["| table, workload, ε | mechanism | runs | L1 | L2 | largest |", "|---|---|---:|---:|---:|---:|"]
+    for place in places:
+        for (_, how), values in sorted(
+            (item for item in errors.items() if item[0][0] == place), key=lambda item: item[0][1] != "aim2"
+        ):
+            own = np.mean(errors[place, "aim2"], axis=0)
+            marks = [
+                "*" if how != "aim2" and mine >= other else ""
+                for mine, other in zip(own, np.mean(values, axis=0), strict=True)
+            ]
+            shown = " | ".join(
+                f"{mark}{value:.4f}{mark}" for value, mark in zip(np.mean(values, axis=0), marks, strict=True)
+            )
+            lines.append(f"| {place} | {how} | {len(values)} | {shown} |")
+    return "\n".join(lines)
+
+
 def wanted(asked: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Give the cells to run, one table after another."""
     known = [key.split(" ")[:4] for key in old_cells()] if asked.old else []
@@ -207,9 +237,13 @@ def main() -> int:
     parser.add_argument("--checkout", type=Path, help="a checkout of the old commit, whose aim is run beside")
     parser.add_argument("--most", type=int, default=5, help="seeds of a cell, with --old")
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--peers", action="store_true", help="what is stored, beside what is stored of the peers")
     asked = parser.parse_args()
     if asked.cell:
         print(json.dumps(run_cell(*asked.cell)))
+        return 0
+    if asked.peers:
+        print(beside_peers(stored(asked.results)))
         return 0
     if not asked.summary:
         run_missing(wanted(asked), asked.results, asked.checkout)

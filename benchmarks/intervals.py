@@ -3,9 +3,9 @@
     python benchmarks/intervals.py titanic people adult salary adult.csv --seeds 11 12 13
 
 A table of codes is read as whole numbers, "people" is the bundled table, and the path of a CSV file is drafted and taken as
-reviewed. Each seed is one run of AIM; the release is saved and loaded, and answers come from its folder alone. Cells: all of
-every column, and of up to 25 pairs and 25 triples. Figures: means, totals, shares and quantiles of numeric columns, of all
-rows and by up to 3 other columns, where the model expects 20 rows or more. With ``--keep``, a line of JSON for each run is
+reviewed. Each seed is one run; the release is saved and loaded, and answers come from its folder alone. Cells: all of every
+column, and of up to 25 pairs and 25 triples. Figures: means, totals, shares and quantiles of numeric columns, of all rows
+and by up to 3 other columns, where the model expects 20 rows or more. With ``--keep``, a line of JSON for each run is
 appended to ``results/intervals.jsonl``.
 """
 
@@ -162,12 +162,13 @@ def _queries(
         yield f'share("{b}" = "{label}") by "{a}"', {(schema[a].labels[k],): float(v) for k, v in shares.items()}
 
 
-def one(name: str, seed: int, epsilon: float, workload: str) -> dict[str, Any]:
+def one(name: str, seed: int, epsilon: float, workload: str, mechanism: str) -> dict[str, Any]:
     """Run once, and try what the saved release says."""
     table, schema = table_of(name)
     tally, rng = Tally(), np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
-        made = understudy.synthesize(table, schema, epsilon=epsilon, workload=workload, seed=seed, progress=False)
+        settings = {"epsilon": epsilon, "workload": workload, "mechanism": mechanism, "seed": seed}
+        made = understudy.synthesize(table, schema, **settings, progress=False)
         release = understudy.load(made.save(Path(folder) / "release", report=False))
     began = time.process_time()
     len(release.bootstrap.refits)
@@ -176,6 +177,7 @@ def one(name: str, seed: int, epsilon: float, workload: str) -> dict[str, Any]:
     cells(release, MemorySource.of_codes(codes, schema.domain), tally, rng)
     figures(release, _queries(release, table.to_pandas(), codes, name, rng), tally)
     run = {"table": Path(name).name, "seed": seed, "epsilon": epsilon, "workload": workload, "rows": table.num_rows}
+    run["mechanism"] = mechanism
     return {**run, "refits": len(release.bootstrap.refits), "seconds": round(seconds, 2), "kinds": tally.told()}
 
 
@@ -191,7 +193,7 @@ KINDS = ("cells", "cells of 5 or more", "mean", "total", "quantile", "share", "s
 
 
 def page(runs: Sequence[dict[str, Any]]) -> str:
-    """Return the results as the table of docs/intervals.md: for each table how often intervals held, over all its runs."""
+    """Return the results as a table of docs/intervals.md: for each table how often intervals held, over all its runs."""
     lines = [
         "| table | runs | cells | of 5 or more | means | totals | quantiles | shares | summed errors |",
         f"|---{'|--:' * 8}|",
@@ -218,9 +220,10 @@ def widths(runs: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def stored() -> list[dict[str, Any]]:
-    """Return the results that were kept."""
-    return [json.loads(line) for line in OUT.read_text().splitlines()]
+def stored(mechanism: str = "aim") -> list[dict[str, Any]]:
+    """Return the results that were kept of a mechanism."""
+    runs = [json.loads(line) for line in OUT.read_text().splitlines()]
+    return [run for run in runs if run.get("mechanism", "aim") == mechanism]
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -230,13 +233,14 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[11])
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--workload", default="all-2way")
+    parser.add_argument("--mechanism", default="aim")
     parser.add_argument("--keep", action="store_true", help="Append to results/intervals.jsonl.")
     args = parser.parse_args(given)
     if not args.tables:
-        print(page(stored()), widths(stored()), sep="\n\n")
+        print(page(stored(args.mechanism)), widths(stored(args.mechanism)), sep="\n\n")
     for name in args.tables:
         for seed in args.seeds:
-            run = one(name, seed, args.epsilon, args.workload)
+            run = one(name, seed, args.epsilon, args.workload, args.mechanism)
             show(run)
             sys.stdout.flush()
             if args.keep:
