@@ -22,6 +22,7 @@ import numpy as np
 
 import aim2
 import tables
+from grid import provenance
 from reference_sets import ROOT
 from understudy.errors import CapacityError
 from understudy.mechanism import MECHANISMS
@@ -53,7 +54,7 @@ def run(asked: argparse.Namespace) -> None:
                         except CapacityError:
                             continue
                         with STORED.open("a") as file:
-                            file.write(json.dumps({"cell": key, **found}) + "\n")
+                            file.write(json.dumps({"cell": key, "commit": provenance.commit(), **found}) + "\n")
                         print(key, round(found["error"], 4), found["cpu_seconds"], flush=True)
 
 
