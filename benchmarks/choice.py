@@ -58,8 +58,8 @@ def run(asked: argparse.Namespace) -> None:
                         print(key, round(found["error"], 4), found["cpu_seconds"], flush=True)
 
 
-def errors() -> dict[Setting, dict[str, float]]:
-    """Return the mean error of each mechanism's model in each setting, from every file that has one.
+def trials() -> dict[Setting, dict[str, list[float]]]:
+    """Return the errors of each mechanism's model in each setting, one for each seed, from every file that has one.
 
     Of the model, since drawing rows adds an error that has nothing to do with the mechanism.
     """
@@ -74,8 +74,12 @@ def errors() -> dict[Setting, dict[str, float]]:
             error = line["result"].get("model_error") if line["status"] == "done" else None
             if error is not None:
                 found[line["dataset"], line["workload"], line["epsilon"]][line["mechanism"]].append(error["l1"])
-    means = {setting: {how: float(np.mean(e)) for how, e in of.items()} for setting, of in found.items()}
-    return {setting: {how: e for how, e in of.items() if ":" not in how} for setting, of in means.items()}
+    return {setting: {how: e for how, e in of.items() if ":" not in how} for setting, of in found.items()}
+
+
+def errors() -> dict[Setting, dict[str, float]]:
+    """Return the means of these."""
+    return {setting: {how: float(np.mean(e)) for how, e in of.items()} for setting, of in trials().items()}
 
 
 def picked(setting: Setting) -> str:
@@ -101,11 +105,28 @@ def judged(found: dict[Setting, dict[str, float]]) -> Iterator[tuple[Setting, st
             yield setting, chosen, tables[chosen] / tables[best], best
 
 
-def summary(found: dict[Setting, dict[str, float]]) -> str:
+def uncertainty(one: list[float], other: list[float]) -> float:
+    """Return the standard error of the ratio of two means, relatively; not a number where one of them is of one seed."""
+    parts = [np.var(e, ddof=1) / len(e) / np.mean(e) ** 2 if len(e) > 1 else np.nan for e in (one, other)]
+    return float(np.sqrt(np.sum(parts)))
+
+
+def told(setting: Setting, chosen: str, best: str, each: dict[Setting, dict[str, list[float]]]) -> str:
+    """The standard error of a ratio, with the seeds of both; the choice itself has none."""
+    one, other = (each.get(setting, {}).get(how, []) for how in (chosen, best))
+    if chosen == best or not one or not other:
+        return f" | {len(one)}"
+    return f"{uncertainty(one, other):.2f} | {len(one)}, {len(other)}"
+
+
+def summary(found: dict[Setting, dict[str, float]], each: dict[Setting, dict[str, list[float]]] | None = None) -> str:
     """Write the settings, worse ones first, and then the choice beside each fixed mechanism where both were run."""
     rows = sorted(judged(found), key=lambda row: -row[2])
-    lines = ["| table, workload, ε | chosen | over the best | best |", "|---|---|---:|---|"]
-    lines += [f"| {' '.join(map(str, s))} | {how} | {ratio:.3f} | {best} |" for s, how, ratio, best in rows]
+    lines = ["| table, workload, ε | chosen | over the best | best | ± | seeds |", "|---|---|---:|---|---:|---:|"]
+    lines += [
+        f"| {' '.join(map(str, s))} | {how} | {ratio:.3f} | {best} | {told(s, how, best, each or {})} |"
+        for s, how, ratio, best in rows
+    ]
     ratios = np.array([row[2] for row in rows])
     lines.append(
         f"\n{len(rows)} settings: within 3 % of the best in {np.mean(ratios <= CLOSE):.0%}, "
@@ -136,7 +157,7 @@ def main() -> int:
     if asked.what == "run":
         run(asked)
     else:
-        print(summary({setting: of for setting, of in errors().items() if setting[0] in asked.tables}))
+        print(summary({setting: of for setting, of in errors().items() if setting[0] in asked.tables}, trials()))
     return 0
 
 

@@ -13,6 +13,7 @@ from grid import figure_data, provenance_page, store
 from grid.cells import ESTIMATED, FAMILY, OURS
 from grid.page_below import ERRORS, below
 from grid.page_peers import peer_sections, worse_than_peers
+from grid.page_ratios import ratio_section
 from grid.page_same import same_section
 from grid.paper import Found, Row, rows
 from grid.results import Evidence, Results, Setting
@@ -35,6 +36,7 @@ def page(evidence: Evidence) -> str:
     """The whole page."""
     parts = [HEAD, worse(evidence), paper_table(evidence.everyone), grid_tables(evidence.ours), own_worse(evidence.ours)]
     parts += [
+        ratio_section(evidence),
         quick(evidence.quick),
         same_section(evidence),
         *peer_sections(evidence),
