@@ -61,11 +61,11 @@ class Table:
         return cls(name, domain, codes, MemorySource.of_codes(codes, domain))
 
     def workload(self, name: str) -> Workload:
-        """Make one of ``WORKLOADS``, or a small one: all-1way, target-2way, few. The same at every run."""
+        """Make one of ``WORKLOADS``, or a small one: all-1way, target-2way, few, few:1. The same at every run."""
         if name in ("target", "target-2way"):
             return Workload.target(self.domain, self.target, 2 if name == "target-2way" else 3)
-        if name == "few":
-            return Workload.of(self.domain, self.few())
+        if name.startswith("few"):
+            return Workload.of(self.domain, self.few(int(name.partition(":")[2] or WORKLOAD_SEED)))
         return Workload.parse(f"skewed:{WORKLOAD_SEED}" if name == "skewed" else name, self.domain)
 
     @property
@@ -74,9 +74,9 @@ class Table:
         drawn = np.random.default_rng(WORKLOAD_SEED).integers(len(self.domain))
         return PREDICTED.get(self.name, self.domain.attributes[drawn])
 
-    def few(self, queries: int = 5) -> list[list[str]]:
+    def few(self, seed: int, queries: int = 5) -> list[list[str]]:
         """Draw a few marginals of two or three attributes, as somebody with a few questions would ask for."""
-        rng = np.random.default_rng(WORKLOAD_SEED)
+        rng = np.random.default_rng(seed)
         return [list(rng.choice(self.domain.attributes, 2 + k % 2, replace=False)) for k in range(queries)]
 
     def empty_pairs(self, pairs: int = 9) -> list[DeclaredZeros]:

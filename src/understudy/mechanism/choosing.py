@@ -30,9 +30,9 @@ from understudy.workload import Workload
 
 GUESSED_ROWS = 10_000
 """Rows that a table is taken to have where nobody says."""
-DEPENDENT = 0.25
+DEPENDENT = 0.3
 """How far a pair is from independence, on average over tables; a larger marginal so much more for each attribute."""
-LEFT = 0.12
+LEFT = 0.3
 """What is left of it, once all marginals of one attribute more are known."""
 CHOOSING = 0.8
 """The share of the budget that AIM's measurements get, after choices, the check, and rounds that learn nothing."""
