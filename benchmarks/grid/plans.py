@@ -105,6 +105,7 @@ def family() -> Iterator[Cell]:
     yield from cross(("titanic", "adult"), ["target", "skewed"], PRACTICAL, 1, QUICK_FAMILY)
     yield from cross(("titanic", "adult"), ["all-3way"], EPSILONS, 1, QUICK_FAMILY)
     yield from cross(["titanic"], ["all-3way"], EPSILONS, 1, ["rap", "aim:relaxed"])
+    yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 1, ["rap:T=1"])
 
 
 def binary() -> Iterator[Cell]:

@@ -45,7 +45,7 @@ def test_ratios_are_geometric_means_by_epsilon_and_by_table() -> None:
     family += [adult("aim", 1.0), adult("mst", 8.0), line("rap", 9.0, workload="target")]
     two = [line("aim", 1.0, dataset="binary", epsilon=100.0), line("mst", 50.0, dataset="binary", epsilon=100.0)]
     text = ratio_section(evidence(family=family, same=[adult("aim", 0.5)], peers=[adult("dpmm/mst", 1.0)], binary=two))
-    assert "| `mst` | 2.6 | 2.83 (4) | 1.00 | 4.00 | 4.00 | 2.00 | 8.00 | dpmm/mst 2.00 |" in text
+    assert "| `mst` | 2.6 | 2.83 (4) | 1.00 | 4.00 | 4.00 | 2.00 | 8.00 | 9.28 (3) | dpmm/mst 2.00 |" in text
     assert "`rap`" not in text
     assert "| `mst` | 50.00 |" in text
     assert ratio_section(evidence()) == ""
