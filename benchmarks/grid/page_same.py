@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from grid.plans import SAME
 from grid.results import Evidence, Results, Setting
 from grid.summary import ending
 
+MEASURES = {"error (L1)": ("error", "l1"), "CPU seconds": ("cpu_seconds",)}
 SETTING: Setting = ("adult", "all-3way", 1.0)
 NOTE = (
     "`make bench-grid PLAN=same`: adult, all-3way, ε = 1. Mean errors, with the number of trials; CPU seconds of a run, the "
@@ -29,6 +31,17 @@ def same_section(evidence: Evidence) -> str:
     none = ", ".join(f"`{ours}`" for ours, theirs in SAME.items() if not theirs)
     alone = f"Of {none} no implementation was found that can be installed from a package index."
     return "## Ours beside the peers of the same name\n\n" + "\n".join([NOTE, "", alone, "", *head, *rows])
+
+
+def worse_than_same(evidence: Evidence) -> Iterator[str]:
+    """Where a peer's error or time is below that of ours of the same name."""
+    results = Results([*evidence.peers.lines, *evidence.same.lines])
+    for ours, theirs in SAME.items():
+        for peer, (what, path) in product(theirs, MEASURES.items()):
+            mine, other = evidence.same.trials(SETTING, ours, *path), results.trials(SETTING, peer, *path)
+            if mine and other and np.mean(other) < np.mean(mine):
+                against = f"{np.mean(other):.4g} against {np.mean(mine):.4g}"
+                yield f"{what} of {peer} is below that of our {ours}: adult, all-3way, ε = 1: {against}"
 
 
 def _rows(results: Results, own: Results, ours: str, theirs: list[str]) -> Iterator[str]:

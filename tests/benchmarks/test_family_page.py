@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.lines import line
 from grid.page_ratios import ratio_section
-from grid.page_same import same_section
+from grid.page_same import same_section, worse_than_same
 from grid.plans import SAME
 from grid.results import Evidence, Results
 from peers import environments
@@ -32,6 +32,14 @@ def test_ours_and_the_peers_of_that_name_stand_in_one_row() -> None:
     assert "| `mst` | 0.3000 (2) | 2.0 | opendp/mst | not finished | > 90 | | > 45 |" in text
     assert "| `privmrf` | 0.1000 (1) | 2.0 | none | | | | |" in text
     assert same_section(evidence()) == ""
+
+
+def test_a_peer_that_is_better_than_ours_of_its_name_is_told() -> None:
+    same = [adult("mst", 0.2), adult("dpmm/mst", 0.1), adult("opendp/mst", 0.3, cpu=1.0), adult("privmrf", 0.1)]
+    assert list(worse_than_same(evidence(same=same))) == [
+        "error (L1) of dpmm/mst is below that of our mst: adult, all-3way, ε = 1: 0.1 against 0.2",
+        "CPU seconds of opendp/mst is below that of our mst: adult, all-3way, ε = 1: 1 against 2",
+    ]
 
 
 def test_the_plan_asks_for_no_peer_that_is_not_there() -> None:
