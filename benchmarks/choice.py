@@ -22,6 +22,7 @@ import numpy as np
 
 import aim2
 import tables
+from grid import provenance
 from reference_sets import ROOT
 from understudy.errors import CapacityError
 from understudy.mechanism import MECHANISMS
@@ -33,6 +34,7 @@ STORED = RESULTS / "choice.jsonl"
 DELTA, SIZE = 1e-9, 80 * 2**20
 CLOSE = 1.03
 """A choice whose error is no more than so many times the best one's is as good as the best."""
+SMALL = ("all-1way", "target-2way", "few", "all-2way")
 Setting = tuple[str, str, float]
 """Table, workload, ε."""
 
@@ -41,7 +43,7 @@ def run(asked: argparse.Namespace) -> None:
     """Run the cells that are not on file; a mechanism that refuses a workload is left out."""
     known = aim2.stored(STORED)
     for table in asked.tables:
-        for workload in asked.workloads:
+        for workload in asked.workloads or SMALL:
             for epsilon in asked.epsilons:
                 for seed in asked.seeds:
                     for how in asked.mechanisms:
@@ -53,12 +55,12 @@ def run(asked: argparse.Namespace) -> None:
                         except CapacityError:
                             continue
                         with STORED.open("a") as file:
-                            file.write(json.dumps({"cell": key, **found}) + "\n")
+                            file.write(json.dumps({"cell": key, "commit": provenance.commit(), **found}) + "\n")
                         print(key, round(found["error"], 4), found["cpu_seconds"], flush=True)
 
 
-def errors() -> dict[Setting, dict[str, float]]:
-    """Return the mean error of each mechanism's model in each setting, from every file that has one.
+def trials() -> dict[Setting, dict[str, list[float]]]:
+    """Return the errors of each mechanism's model in each setting, one for each seed, from every file that has one.
 
     Of the model, since drawing rows adds an error that has nothing to do with the mechanism.
     """
@@ -73,8 +75,12 @@ def errors() -> dict[Setting, dict[str, float]]:
             error = line["result"].get("model_error") if line["status"] == "done" else None
             if error is not None:
                 found[line["dataset"], line["workload"], line["epsilon"]][line["mechanism"]].append(error["l1"])
-    means = {setting: {how: float(np.mean(e)) for how, e in of.items()} for setting, of in found.items()}
-    return {setting: {how: e for how, e in of.items() if ":" not in how} for setting, of in means.items()}
+    return {setting: {how: e for how, e in of.items() if ":" not in how} for setting, of in found.items()}
+
+
+def errors() -> dict[Setting, dict[str, float]]:
+    """Return the means of these."""
+    return {setting: {how: float(np.mean(e)) for how, e in of.items()} for setting, of in trials().items()}
 
 
 def picked(setting: Setting) -> str:
@@ -100,11 +106,28 @@ def judged(found: dict[Setting, dict[str, float]]) -> Iterator[tuple[Setting, st
             yield setting, chosen, tables[chosen] / tables[best], best
 
 
-def summary(found: dict[Setting, dict[str, float]]) -> str:
+def uncertainty(one: list[float], other: list[float]) -> float:
+    """Return the standard error of the ratio of two means, relatively; not a number where one of them is of one seed."""
+    parts = [np.var(e, ddof=1) / len(e) / np.mean(e) ** 2 if len(e) > 1 else np.nan for e in (one, other)]
+    return float(np.sqrt(np.sum(parts)))
+
+
+def told(setting: Setting, chosen: str, best: str, each: dict[Setting, dict[str, list[float]]]) -> str:
+    """The standard error of a ratio, with the seeds of both; the choice itself has none."""
+    one, other = (each.get(setting, {}).get(how, []) for how in (chosen, best))
+    if chosen == best or not one or not other:
+        return f" | {len(one)}"
+    return f"{uncertainty(one, other):.2f} | {len(one)}, {len(other)}"
+
+
+def summary(found: dict[Setting, dict[str, float]], each: dict[Setting, dict[str, list[float]]] | None = None) -> str:
     """Write the settings, worse ones first, and then the choice beside each fixed mechanism where both were run."""
     rows = sorted(judged(found), key=lambda row: -row[2])
-    lines = ["| table, workload, ε | chosen | over the best | best |", "|---|---|---:|---|"]
-    lines += [f"| {' '.join(map(str, s))} | {how} | {ratio:.3f} | {best} |" for s, how, ratio, best in rows]
+    lines = ["| table, workload, ε | chosen | over the best | best | ± | seeds |", "|---|---|---:|---|---:|---:|"]
+    lines += [
+        f"| {' '.join(map(str, s))} | {how} | {ratio:.3f} | {best} | {told(s, how, best, each or {})} |"
+        for s, how, ratio, best in rows
+    ]
     ratios = np.array([row[2] for row in rows])
     lines.append(
         f"\n{len(rows)} settings: within 3 % of the best in {np.mean(ratios <= CLOSE):.0%}, "
@@ -127,7 +150,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "summary"])
     parser.add_argument("--tables", nargs="+", default=["titanic"])
-    parser.add_argument("--workloads", nargs="+", default=["all-1way", "target-2way", "few", "all-2way"])
+    parser.add_argument("--workloads", nargs="+", help="small ones are run, and all are summed up, unless told")
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--seeds", nargs="+", default=["4001", "4002"])
     parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2", "independent", "hdmm+pgm"])
@@ -135,7 +158,8 @@ def main() -> int:
     if asked.what == "run":
         run(asked)
     else:
-        print(summary({setting: of for setting, of in errors().items() if setting[0] in asked.tables}))
+        chosen = {s: of for s, of in errors().items() if s[0] in asked.tables and s[1] in (asked.workloads or [s[1]])}
+        print(summary(chosen, trials()))
     return 0
 
 

@@ -26,6 +26,7 @@ from understudy.workload import Workload
 Codes = NDArray[np.integer[Any]]
 
 EXAMPLE_ROWS = 3_000
+BINARY_ROWS, BINARY_ATTRIBUTES = 50_000, 16
 PREDICTED = {"adult": "income>50K", "titanic": "Survived"}
 """The attribute of the target workload where the paper names one; elsewhere it is drawn once, with a fixed seed."""
 WORKLOADS = ("all-3way", "target", "skewed", "all-2way")
@@ -43,7 +44,9 @@ class Table:
 
     @classmethod
     def load(cls, name: str) -> Table:
-        """Read a research table, or make ``example``, the bundled one."""
+        """Read a research table, or make ``example``, the bundled one, or ``binary``."""
+        if name == "binary":
+            return cls.of(name, Domain.of({f"x{k}": 2 for k in range(BINARY_ATTRIBUTES)}), _binary())
         if name == "example":
             schema = example.schema()
             return cls.of(name, schema.domain, schema.encode(example.people(EXAMPLE_ROWS)))
@@ -58,11 +61,11 @@ class Table:
         return cls(name, domain, codes, MemorySource.of_codes(codes, domain))
 
     def workload(self, name: str) -> Workload:
-        """Make one of ``WORKLOADS``, or a small one: all-1way, target-2way, few. The same at every run."""
+        """Make one of ``WORKLOADS``, or a small one: all-1way, target-2way, few, few:1. The same at every run."""
         if name in ("target", "target-2way"):
             return Workload.target(self.domain, self.target, 2 if name == "target-2way" else 3)
-        if name == "few":
-            return Workload.of(self.domain, self.few())
+        if name.startswith("few"):
+            return Workload.of(self.domain, self.few(int(name.partition(":")[2] or WORKLOAD_SEED)))
         return Workload.parse(f"skewed:{WORKLOAD_SEED}" if name == "skewed" else name, self.domain)
 
     @property
@@ -71,9 +74,9 @@ class Table:
         drawn = np.random.default_rng(WORKLOAD_SEED).integers(len(self.domain))
         return PREDICTED.get(self.name, self.domain.attributes[drawn])
 
-    def few(self, queries: int = 5) -> list[list[str]]:
+    def few(self, seed: int, queries: int = 5) -> list[list[str]]:
         """Draw a few marginals of two or three attributes, as somebody with a few questions would ask for."""
-        rng = np.random.default_rng(WORKLOAD_SEED)
+        rng = np.random.default_rng(seed)
         return [list(rng.choice(self.domain.attributes, 2 + k % 2, replace=False)) for k in range(queries)]
 
     def empty_pairs(self, pairs: int = 9) -> list[DeclaredZeros]:
@@ -85,9 +88,20 @@ class Table:
         return [DeclaredZeros(cliques[k], np.argwhere(counts[k] == 0).astype(np.int64)) for k in chosen]
 
 
+def _binary() -> Codes:
+    """Make up codes of two values, each column with a chance that depends on about half of those before it."""
+    rng = np.random.default_rng(2_027)
+    codes = np.zeros((BINARY_ROWS, BINARY_ATTRIBUTES), dtype=np.int32)
+    for k in range(BINARY_ATTRIBUTES):
+        slopes = rng.normal(0.0, 1.0, size=k) * (rng.random(k) < 0.5)
+        chance = 1 / (1 + np.exp(-((2.0 * codes[:, :k] - 1.0) @ slopes + rng.normal(0.0, 0.5))))
+        codes[:, k] = rng.random(BINARY_ROWS) < chance
+    return codes
+
+
 def available(name: str) -> bool:
     """Whether the table can be read here."""
-    return name == "example" or (DATASETS / f"{name}.parquet").exists()
+    return name in ("example", "binary") or (DATASETS / f"{name}.parquet").exists()
 
 
 def errors(workload: Workload, real: Sequence[NDArray[Any]], made: Sequence[NDArray[Any]]) -> dict[str, float]:

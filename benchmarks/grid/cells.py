@@ -97,6 +97,7 @@ def _configurations() -> dict[str, Configuration]:
     found |= {f"mwem:T={t}": Configuration("mwem", {"rounds": t}) for t in ROUNDS}
     found |= {f"aim:{c:g}MB": Configuration("aim", {"max_size": int(c * MEGABYTE)}) for c in CAPACITIES if c != 80.0}
     found |= {f"aim:{name}": Configuration("aim", {"estimator": name}) for name in ESTIMATED}
+    found["rap:T=1"] = Configuration("rap", {"rounds": 1})
     return found | {"aim:zeros": Configuration("aim", zeros=True)}
 
 

@@ -13,6 +13,8 @@ from grid import figure_data, provenance_page, store
 from grid.cells import ESTIMATED, FAMILY, OURS
 from grid.page_below import ERRORS, below
 from grid.page_peers import peer_sections, worse_than_peers
+from grid.page_ratios import ratio_section
+from grid.page_same import same_section, worse_than_same
 from grid.paper import Found, Row, rows
 from grid.results import Evidence, Results, Setting
 from grid.summary import ending, table
@@ -33,7 +35,14 @@ said; δ = 1e-9.
 def page(evidence: Evidence) -> str:
     """The whole page."""
     parts = [HEAD, worse(evidence), paper_table(evidence.everyone), grid_tables(evidence.ours), own_worse(evidence.ours)]
-    parts += [quick(evidence.quick), *peer_sections(evidence), downstream(evidence), figures(evidence)]
+    parts += [
+        ratio_section(evidence),
+        quick(evidence.quick),
+        same_section(evidence),
+        *peer_sections(evidence),
+        downstream(evidence),
+        figures(evidence),
+    ]
     parts += [provenance_page.section(evidence)]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 
@@ -43,7 +52,7 @@ def worse(evidence: Evidence) -> str:
     results = evidence.everyone
     known = [(row, found) for row in rows() if (found := row.ours(results)) is not None]
     lines = [_worse_line(row, found, explanation(row.key)) for row, found in known if row.worse(found)]
-    lines += worse_than_peers(evidence)
+    lines += [*worse_than_peers(evidence), *worse_than_same(evidence)]
     told = f"{len(rows())} figures from the paper's text are in the table below; {len(known)} of them were measured here."
     if not lines:
         return f"## Where ours is worse\n\n{told} Nothing measured so far is worse than the paper or a peer."

@@ -43,9 +43,9 @@ def peer_sections(evidence: Evidence) -> Iterator[str]:
         f"table, as ours does; memory is the peak of its process. {_unknown(results)}Versions: {_pinned()}; all that they "
         "stand on is pinned in `benchmarks/peers/pins`.\n\n" + "\n".join(lines)
     )
-    notes = "\n".join(f"- {line}" for line in _notes(results))
-    if notes:
-        yield f"### Where a peer was not asked quite the same\n\n{notes}"
+    told = "\n".join(f"- {line}" for line in notes(Results([*results.lines, *evidence.same.lines])))
+    if told:
+        yield f"### Where a peer was not asked quite the same\n\n{told}"
     endings = list(
         dict.fromkeys(_ending(line) for line in results.lines if "/" in line["mechanism"] and line["status"] != "done")
     )
@@ -67,7 +67,7 @@ def _pinned() -> str:
     return ", ".join(f"{peer.distribution} {peer.version}" for peer in environments.PEERS.values())
 
 
-def _notes(results: Results) -> list[str]:
+def notes(results: Results) -> list[str]:
     """What the peers' scripts say of how they differ, each once."""
     done = [line for line in results.lines if "/" in line["mechanism"] and line["status"] == "done"]
     return list(dict.fromkeys(f"{line['mechanism']}: {note}" for line in done for note in line["result"].get("notes", [])))

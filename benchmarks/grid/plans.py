@@ -14,6 +14,23 @@ PRACTICAL = (0.1, 1.0, 10.0)
 COMPARED = ("aim", "mwem", "independent", "gaussian")
 PEERS = {peer.name: peer.mechanisms for peer in environments.PEERS.values()}
 """The libraries that ``benchmarks/peers`` can run, and what each is asked for."""
+SAME = {
+    "aim": ["dpmm/aim", "smartnoise/aim", "opendp/aim", "mbi/aim"],
+    "mst": ["dpmm/mst", "smartnoise/mst", "opendp/mst"],
+    "privbayes+pgm": [
+        "dpmm/privbayes",
+        "dpmm/privbayes-pairs",
+        "datasynthesizer/privbayes",
+        "datasynthesizer/privbayes-pairs",
+    ],
+    "independent": ["datasynthesizer/independent"],
+    "mwem": [],
+    "privmrf": [],
+    "privsyn+pgm": [],
+    "rap": [],
+    "gem": [],
+}
+"""Ours, and the peers' implementations of the same name that can be installed; of some there are none."""
 
 
 def cross(
@@ -86,6 +103,14 @@ def family() -> Iterator[Cell]:
     yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 3, [*FAMILY, *(f"aim:{name}" for name in ESTIMATED)])
     yield from cross(("salary", "fire", "msnbc"), ["all-3way"], PRACTICAL, 1, QUICK_FAMILY)
     yield from cross(("titanic", "adult"), ["target", "skewed"], PRACTICAL, 1, QUICK_FAMILY)
+    yield from cross(("titanic", "adult"), ["all-3way"], EPSILONS, 1, QUICK_FAMILY)
+    yield from cross(["titanic"], ["all-3way"], EPSILONS, 1, ["rap", "aim:relaxed"])
+    yield from cross(("titanic", "adult"), ["all-3way"], PRACTICAL, 1, ["rap:T=1"])
+
+
+def binary() -> Iterator[Cell]:
+    """A table of sixteen attributes of two values, as nltcs is, at all nine ε: where the paper's largest ratios are."""
+    yield from cross(["binary"], ["all-3way"], EPSILONS, 1, ["aim", *QUICK_FAMILY, "mwem", "rap", "aim:relaxed"])
 
 
 def stored() -> Iterator[Cell]:
@@ -99,6 +124,12 @@ def peers() -> Iterator[Cell]:
     names = ["aim", "independent", *(f"{peer}/{name}" for peer, known in PEERS.items() for name in known)]
     yield from cross(["titanic"], ["all-3way"], PRACTICAL, 3, names)
     yield from cross(["adult"], ["all-3way"], PRACTICAL, 3, names)
+
+
+def same() -> Iterator[Cell]:
+    """Each mechanism beside the peers' of the same name: adult, ε = 1, ours five times."""
+    yield from cross(["adult"], ["all-3way"], [1.0], 5, SAME)
+    yield from cross(["adult"], ["all-3way"], [1.0], 3, [name for names in SAME.values() for name in names])
 
 
 @dataclass(frozen=True)
@@ -129,6 +160,8 @@ PLANS = {
         Plan("quick", quick, "quick.jsonl", 300.0, beside=None),
         Plan("peers", peers, "peers.jsonl", 300.0, beside=None),
         Plan("family", family, "family.jsonl", beside=None),
+        Plan("binary", binary, "binary.jsonl", beside=None),
+        Plan("same", same, "same.jsonl", 600.0, beside=None),
         Plan("stored", stored),
         Plan("main", main_grid),
         Plan("workloads", workloads),

@@ -13,7 +13,7 @@ from grid.store import Line
 def section(evidence: Evidence) -> str:
     """How it was measured."""
     files = {"grid.jsonl": evidence.grid, "quick.jsonl": evidence.quick, "peers.jsonl": evidence.peers}
-    files["family.jsonl"] = evidence.family
+    files |= {"family.jsonl": evidence.family, "same.jsonl": evidence.same, "binary.jsonl": evidence.binary}
     lines = [line for results in files.values() for line in results.lines]
     if not lines:
         return "## How it was measured\n\nNothing has been run yet."

@@ -90,13 +90,17 @@ class Evidence:
     downstream: dict[str, Any] | None
     family: Results = field(default_factory=lambda: Results([]))
     """Other papers' mechanisms, and AIM with other estimators."""
+    same: Results = field(default_factory=lambda: Results([]))
+    """Each mechanism of ours, and more of the peers' of the same name, on one setting."""
+    binary: Results = field(default_factory=lambda: Results([]))
+    """The made-up table of attributes with two values: none of the paper's, so in no figure of the paper."""
 
     @classmethod
     def load(cls, folder: Path) -> Evidence:
         """Read what there is."""
-        names = ("grid", "quick", "peers", "family")
-        grid, quick, peers, family = (Results.load(folder / f"{name}.jsonl") for name in names)
-        return cls(grid, quick, peers, _json(folder / "downstream.json"), family)
+        names = ("grid", "quick", "peers", "family", "same", "binary")
+        grid, quick, peers, *others = (Results.load(folder / f"{name}.jsonl") for name in names)
+        return cls(grid, quick, peers, _json(folder / "downstream.json"), *others)
 
     @property
     def ours(self) -> Results:

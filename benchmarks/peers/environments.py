@@ -64,8 +64,9 @@ PEERS = {
     for peer in (
         Peer("mbi", "mbi", "2.0.0", ("aim",), beside=("pyarrow",)),
         Peer("opendp", "opendp", "0.16.0", ("aim", "mst"), extra="[mbi]", beside=("pandas==2.3.3",)),
-        Peer("dpmm", "dpmm", "0.1.9", ("aim", "mst"), pythons=((3, 10), (3, 12))),
+        Peer("dpmm", "dpmm", "0.1.9", ("aim", "mst", "privbayes", "privbayes-pairs"), pythons=((3, 10), (3, 12))),
         Peer("smartnoise", "smartnoise-synth", "1.0.8", ("aim", "mst")),
+        Peer("datasynthesizer", "datasynthesizer", "0.1.13", ("privbayes", "privbayes-pairs", "independent")),
     )
 }
 

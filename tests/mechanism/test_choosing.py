@@ -29,16 +29,25 @@ def first(workload: Workload, rho: float, rows: int) -> str:
     return next(iter(forecasts(case(workload, rho, rows))))
 
 
-def test_columns_alone_where_they_drown_and_rounds_where_they_do_not() -> None:
+def test_columns_alone_are_nowhere_before_aim2_but_before_aim_where_they_drown() -> None:
     triples = Workload.all_kway(DOMAIN, 3)
-    assert first(triples, 1e-4, 1_000) == "independent"
-    assert first(triples, 1e-2, 100_000) == "aim2"
+    for rho in (1e-5, 1e-4, 1e-2):
+        assert first(triples, rho, 1_000) == "aim2"
+    drowned, clear = (forecasts(case(triples, rho, 1_000), ["aim", "independent"]) for rho in (1e-4, 1e-1))
+    assert next(iter(drowned)) == "independent"
+    assert next(iter(clear)) == "aim"
 
 
 def test_a_small_workload_with_little_noise_is_measured_whole() -> None:
     few = Workload.of(DOMAIN, [["a", "b"], ["b", "c"], ["d"]])
     assert first(few, 1e-1, 100_000) == "hdmm+pgm"
     assert first(Workload.all_kway(DOMAIN, 1), 1e-2, 20_000) == "hdmm+pgm"
+
+
+def test_a_small_workload_with_much_noise_is_chosen_from() -> None:
+    """Marginals that depend little need not be measured: with as much noise as they depend by, that decides."""
+    pairs = Workload.target(DOMAIN, "d", 2)
+    assert [first(pairs, rho, 1_300) for rho in (1e-2, 1e-1, 1e1)] == ["aim2", "aim2", "hdmm+pgm"]
 
 
 def test_the_least_comes_first_and_none_is_beyond_what_can_be() -> None:
