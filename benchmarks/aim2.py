@@ -33,7 +33,6 @@ import tables
 from grid import provenance
 from grid.cells import Cell
 from reference_sets import ROOT
-from understudy.domain import Domain
 from understudy.mechanism import mechanism
 from understudy.metrics import workload_error, workload_error_l2, workload_error_max
 from understudy.privacy import Budget, Door, ResearchNoise
@@ -44,26 +43,11 @@ RESULTS = ROOT / "benchmarks" / "results" / "aim2.jsonl"
 DELTA = 1e-9
 MOST_JUDGED, DRAWN = 20_000, 2_000
 """Of a workload of more marginals, so many are drawn to judge by."""
-BINARY_ROWS, BINARY_ATTRIBUTES = 50_000, 16
 BASE, OLD = "aim", "aim@51ff5bb"
 OLD_RESULTS = [ROOT / "benchmarks" / "results" / name for name in ("grid.jsonl", "beside.jsonl")]
 PEER_RESULTS = ROOT / "benchmarks" / "results" / "peers.jsonl"
 OLD_COMMITS = ("51ff5bb", "a6213fd", "3165750", "ff680cf", "48688cc", "4843724", "9ad7aca")
 """Commits up to 51ff5bb whose ``aim`` chooses, measures and fits as that one's does."""
-
-
-def load(name: str) -> tables.Table:
-    """Read a research table, or make ``binary``: sixteen attributes of two values that all depend on earlier ones."""
-    if name != "binary":
-        return tables.Table.load(name)
-    rng = np.random.default_rng(2_027)
-    codes = np.zeros((BINARY_ROWS, BINARY_ATTRIBUTES), dtype=np.int32)
-    for k in range(BINARY_ATTRIBUTES):
-        slopes = rng.normal(0.0, 1.0, size=k) * (rng.random(k) < 0.5)
-        centred = 2.0 * codes[:, :k] - 1.0
-        chance = 1 / (1 + np.exp(-(centred @ slopes + rng.normal(0.0, 0.5))))
-        codes[:, k] = rng.random(BINARY_ROWS) < chance
-    return tables.Table.of(name, Domain.of({f"x{k}": 2 for k in range(BINARY_ATTRIBUTES)}), codes)
 
 
 def options_of(text: str) -> tuple[str, dict[str, Any]]:
@@ -86,7 +70,7 @@ def some_of(workload: Workload) -> Workload:
 
 def run_cell(table_name: str, workload_name: str, epsilon: str, seed: str, how: str) -> dict[str, Any]:
     """Run one cell: errors of the synthetic table and of the model, CPU and wall seconds, rounds and the tree's size."""
-    table = load(table_name)
+    table = tables.Table.load(table_name)
     workload = table.workload(workload_name)
     name, options = options_of(how)
     used = mechanism(name, **options)

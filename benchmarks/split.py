@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from aim2 import DELTA, load, options_of
+from aim2 import DELTA, options_of
 from tables import Table
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.estimators import PGM
@@ -49,7 +49,7 @@ def split(table: Table, workload: Workload, outcome: Outcome, seed: int) -> dict
 
 def run_cell(name: str, workload_name: str, epsilon: str, seed: str, how: str) -> dict[str, Any]:
     """Play one cell and split its error."""
-    table = load(name)
+    table = Table.load(name)
     workload = table.workload(workload_name)
     used_name, options = options_of(how)
     used = mechanism(used_name, **options)
