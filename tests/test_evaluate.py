@@ -89,7 +89,7 @@ def test_a_plan_opens_no_data_and_keeps_arithmetic_apart() -> None:
     plan = understudy.plan(schema(), rows=1000, epsilon=1, workload="all-2way", rehearse=False)
     assert plan.rehearsal is None
     assert float(gaussian_cost(plan.sigma_single, Unit.ADD_REMOVE)) == pytest.approx(plan.rho)
-    release = quick(table(100), epsilon=1, mechanism="aim", workload="all-2way")
+    release = quick(table(100), epsilon=1, mechanism="aim2", workload="all-2way")
     assert release.measurements[0].scale == plan.sigma_first
     assert len(release.rounds) <= plan.most_rounds
     assert release.manifest.model.size >= plan.least_size

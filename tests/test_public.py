@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[UserError], str]] = {
     "another mechanism": (public(), {"mechanism": "mst"}, UserError, '"mst" cannot start from public data; use aim or aim2'),
     "another estimator": (
         public(),
-        {"estimator": "relaxed"},
+        {"mechanism": "aim", "estimator": "relaxed"},
         UserError,
         'estimator "relaxed" cannot start from public data',
     ),

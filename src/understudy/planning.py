@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import CapacityError, UserError
-from understudy.mechanism import AimConfig
+from understudy.mechanism.again import AGAIN
 from understudy.mechanism.aim import wide_share
+from understudy.mechanism.aim2 import Aim2Config
 from understudy.mechanism.calibration import calibrated
 from understudy.mechanism.choosing import Case, forecasts
 from understudy.mechanism.forecast import Forecast
 from understudy.mechanism.memory import PROCESS, peak_memory
+from understudy.mechanism.pool import take_turns
 from understudy.mechanism.schedule import first_budget
 from understudy.model import CELL_BYTES, tree_size
 from understudy.privacy import Unit, sigma_for
@@ -136,7 +138,7 @@ def plan(
     time_limit: str | float | None = "20s",
     progress: Choice = False,
 ) -> Plan:
-    """Say what AIM can be expected to do for about ``rows`` rows, from the schema alone.
+    """Say what AIM2 can be expected to do for about ``rows`` rows, from the schema alone.
 
     It takes seconds: a rehearsal on a made-up table is made where it takes no longer than that, unless ``rehearse`` says.
     """
@@ -176,13 +178,14 @@ def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
 def _arithmetic(asked: Request, rows: int) -> Plan:
     """Return what follows from the settings alone."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
-    assert isinstance(config, AimConfig)  # plans are for AIM
-    most_rounds = config.rounds_for(len(schema.domain))
+    assert isinstance(config, Aim2Config)  # plans are for AIM2
+    most_rounds = config.as_aim.rounds_for(len(schema.domain))
     left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
-    sigma = sigma_for(first_budget(left, most_rounds, config.share).measure, asked.unit)
+    again = 0 if take_turns(queries.closure) else AGAIN
+    sigma = sigma_for(first_budget((1 - again) * left, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
     affordable = (
-        1 - max(wide_share(len(schema.domain), config), config.share * len(schema.domain) / most_rounds)
+        1 - max(wide_share(len(schema.domain), config.as_aim), config.share * len(schema.domain) / most_rounds)
     ) * most_rounds
     forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
     least = tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros])

@@ -20,7 +20,7 @@ from understudy.errors import BudgetError, LedgerError, SourceError, UserError, 
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.ledger.state import BESIDE
-from understudy.mechanism import MECHANISMS, AimConfig, Mechanism, kind_of
+from understudy.mechanism import DEFAULT, MECHANISMS, AimConfig, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
 from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, Case, forecasts
 from understudy.mechanism.memory import capacity_within, growing_memory, peak_memory
@@ -101,7 +101,7 @@ class Request:
         schema: Schema | str | Path,
         budget: Budget,
         workload: Queries = "all-3way",
-        mechanism: str = "aim",
+        mechanism: str = DEFAULT,
         options: Mapping[str, Any] | None = None,
         *,
         unit: UnitName | Unit | str = "add-remove",

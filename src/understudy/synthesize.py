@@ -21,7 +21,7 @@ from understudy.learning.opening import Opened, learn_open
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
-from understudy.mechanism import Outcome
+from understudy.mechanism import DEFAULT, Outcome
 from understudy.mechanism.memory import require_memory, rows_within
 from understudy.model import Device
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
@@ -55,7 +55,7 @@ def synthesize(
     rho: float | Fraction | None = None,
     workload: Queries = "all-3way",
     rows: int | None = None,
-    mechanism: str = "aim",
+    mechanism: str = DEFAULT,
     unit: UnitName | Unit = "add-remove",
     max_size: str | int = "80MB",
     time_limit: str | float | None = None,

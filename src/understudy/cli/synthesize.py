@@ -10,7 +10,7 @@ import click
 from understudy.cli.ending import BEGUN, after_release
 from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, spark, table, table_of, warn
 from understudy.errors import Spent
-from understudy.mechanism import MECHANISMS
+from understudy.mechanism import DEFAULT, MECHANISMS
 from understudy.model import Device
 from understudy.release import Release
 from understudy.request import AUTO, Output
@@ -50,7 +50,7 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @click.option(
     "--mechanism",
     type=click.Choice([*(name for name, kind in MECHANISMS.items() if kind.modelled), AUTO]),
-    default="aim",
+    default=DEFAULT,
     show_default=True,
     help="How marginals are chosen; auto: by a forecast of errors.",
 )

@@ -23,9 +23,10 @@ from understudy.mechanism.gaussian import Gaussian, GaussianPgm
 from understudy.mechanism.independent import Independent
 from understudy.mechanism.mwem import Mwem
 from understudy.mechanism.outcome import Estimator, Outcome, Round
-from understudy.mechanism.registry import MECHANISMS, kind_of, mechanism
+from understudy.mechanism.registry import DEFAULT, MECHANISMS, kind_of, mechanism
 
 __all__ = [
+    "DEFAULT",
     "MECHANISMS",
     "MEGABYTE",
     "Aim",

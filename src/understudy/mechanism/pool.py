@@ -78,6 +78,16 @@ class Reach:
         return np.asarray(np.minimum(2 * self.rows, dependent + self.noise[index].sum(axis=1)))
 
 
+def many(marginals: Sequence[Clique]) -> bool:
+    """Whether there are too many to be listed."""
+    return isinstance(marginals, Combinations) and len(marginals) > LISTED
+
+
+def take_turns(marginals: Sequence[Clique]) -> bool:
+    """Whether there are too many even of the pairs, so that these take turns."""
+    return isinstance(marginals, Combinations) and many(marginals) and len(marginals.of_size(2)) > PAIRS
+
+
 class Pool:
     """All that may ever be chosen: W_+, or W itself for MWEM's rule."""
 
@@ -85,8 +95,7 @@ class Pool:
         self.domain, self.config = workload.domain, config
         self.everything = workload.closure if config.candidates == "closure" else workload.cliques
         self._sizes = np.append(np.array(self.domain.sizes, dtype=np.float64), 1.0)
-        self.wide = isinstance(self.everything, Combinations) and len(self.everything) > LISTED
-        self.all_pairs = not self.wide or len(self._of_size(2)) <= PAIRS
+        self.wide, self.all_pairs = many(self.everything), not take_turns(self.everything)
         layers = [self._of_size(k) for k in (1, 2) if k == 1 or self.all_pairs] if self.wide else [self.everything]
         self._first = [clique for layer in layers for clique in layer]
         self._index = self._positions(self._first)
