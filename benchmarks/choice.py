@@ -143,7 +143,7 @@ def summary(found: dict[Setting, dict[str, float]], each: dict[Setting, dict[str
 
 @cache
 def _load(name: str) -> tables.Table:
-    return aim2.load(name)
+    return tables.Table.load(name)
 
 
 def main() -> int:

@@ -13,8 +13,10 @@ import pytest
 import aim2
 import split
 from tables import Table
+from understudy.domain import Domain
 from understudy.mechanism import mechanism
 from understudy.privacy import Budget, Door, ResearchNoise
+from understudy.workload import Workload
 
 
 def lines(**errors: float) -> dict[str, dict[str, Any]]:
@@ -73,7 +75,14 @@ def test_of_the_old_commit_its_own_runs_of_aim_alone_are_taken(tmp_path: Path, m
         f"fire target 1 5 {aim2.OLD}": 0.5,
     }
     asked = argparse.Namespace(
-        old=True, tables=["fire"], workloads=["target"], epsilons=["1"], mechanisms=["aim", "aim2"], most=1, seeds=["7"]
+        old=True,
+        checkout=None,
+        tables=["fire"],
+        workloads=["target"],
+        epsilons=["1"],
+        mechanisms=["aim", "aim2"],
+        most=1,
+        seeds=["7"],
     )
     assert list(aim2.wanted(asked)) == [("fire", "target", "1", "1", "aim2")]
     ours = {"fire target 1 5 aim2": {"error": 0.25, "cpu_seconds": 2.0}}
@@ -106,6 +115,33 @@ def test_options_are_read(text: str, expected: tuple[str, dict[str, Any]]) -> No
 
 
 def test_the_made_up_table_is_binary_and_dense() -> None:
-    table = aim2.load("binary")
+    table = Table.load("binary")
     assert set(table.domain.sizes) == {2}
     assert 0.02 < table.codes.mean(axis=0).min() <= table.codes.mean(axis=0).max() < 0.98
+
+
+def test_peers_that_are_not_worse_are_starred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def line(mechanism: str, l1: float, status: str = "done") -> str:
+        place = {"dataset": "adult", "workload": "all-3way", "epsilon": 1.0, "mechanism": mechanism, "status": status}
+        return json.dumps({**place, "result": {"error": {"l1": l1, "l2": 0.5, "max": 0.9}}})
+
+    (tmp_path / "peers.jsonl").write_text(
+        "\n".join([line("a/aim", 0.2), line("b/aim", 0.4), line("aim", 0.1), line("c/x", 0, "late")])
+    )
+    monkeypatch.setattr(aim2, "PEER_RESULTS", tmp_path / "peers.jsonl")
+    own = {"error": 0.3, "error_l2": 0.4, "error_max": 0.8}
+    text = aim2.beside_peers({"adult all-3way 1 7 aim2": own, "fire all-3way 1 7 aim2": own})
+    assert text.splitlines()[2:] == [
+        "| adult all-3way 1 | aim2 | 1 | 0.3000 | 0.4000 | 0.8000 |",
+        "| adult all-3way 1 | a/aim | 1 | *0.2000* | 0.5000 | 0.9000 |",
+        "| adult all-3way 1 | b/aim | 1 | 0.4000 | 0.5000 | 0.9000 |",
+    ]
+
+
+def test_of_a_long_workload_some_marginals_judge() -> None:
+    domain = Domain.of({f"x{k}": 2 for k in range(60)})
+    short, long = Workload.parse("all-2way", domain), Workload.parse("all-3way", domain)
+    assert aim2.some_of(short) is short
+    drawn = aim2.some_of(long)
+    assert len(drawn.cliques) == aim2.DRAWN
+    assert set(drawn.cliques) == set(aim2.some_of(long).cliques) <= set(long.cliques)
