@@ -217,7 +217,9 @@ class _Pass:
         rows = settling.offered(self.codes[:, self.attribute], surplus, rng)
         if not rows.size:
             return
-        before, cost = self.codes[rows, self.attribute], self._costs(rows, self._lines(rows))
+        before, step = self.codes[rows, self.attribute], max(FEWEST, TOGETHER // (len(self.others) * self.size))
+        parts = [rows[first : first + step] for first in range(0, rows.size, step)]
+        cost = np.concatenate([self._costs(part, self._lines(part)) for part in parts])
         gained = cost - cost[np.arange(rows.size), before][:, None]
         moving, values = settling.moves(before.astype(np.intp), gained, surplus, float(FORBIDDEN) / 2)
         self.codes[rows[moving], self.attribute] = values

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 Index = NDArray[np.intp]
 Costs = NDArray[np.float32]
 
-LOOKED_AT = 16
-"""For each row to be moved, so many that have the same value are looked at …"""
-FEWEST, MOST = 64, 4096
-"""… at least so many of each value, and at most."""
+LOOKED_AT, FEWEST = 16, 64
+"""For each row to be moved, so many that have the same value are looked at, and at least so many of each value …"""
+PRICES = 1 << 20
+"""… while no more prices than this are compared: of more rows that should be moved, some stay."""
 
 
 def whole(expected: NDArray[np.float64], rows: int, rng: np.random.Generator) -> Index:
@@ -28,13 +28,15 @@ def whole(expected: NDArray[np.float64], rows: int, rng: np.random.Generator) ->
 
 
 def offered(column: NDArray[np.signedinteger], surplus: Index, rng: np.random.Generator) -> Index:
-    """Return rows of the values that have too many, some more than have to be moved."""
-    found = []
+    """Return rows of the values that have too many: more than have to be moved, where that is not too many to compare."""
+    room = PRICES // max(int((surplus < 0).sum()), 1)
+    whole_surplus = int(surplus[surplus > 0].sum())
+    found = [np.empty(0, np.intp)]
     for value in np.flatnonzero(surplus > 0):
-        held = np.flatnonzero(column == value)
-        most = min(max(LOOKED_AT * int(surplus[value]), FEWEST), max(MOST, int(surplus[value])))
+        held, excess = np.flatnonzero(column == value), int(surplus[value])
+        most = max(1, min(max(LOOKED_AT * excess, FEWEST), room * excess // whole_surplus))
         found.append(held if held.size <= most else rng.choice(held, most, replace=False))
-    return np.concatenate(found) if found else np.empty(0, np.intp)
+    return np.concatenate(found)
 
 
 def moves(now: Index, costs: Costs, surplus: Index, beyond: float) -> tuple[Index, Index]:
