@@ -24,8 +24,12 @@ from understudy.schema.column import Column, fine_name
 from understudy.schema.spread import spread_of
 from understudy.schema.weights import fine_weights
 
+SUMS = "sums of columns"
 FOR_SUMS = Fraction(1, 2)
 """The part of what is kept for numbers that goes to sums at the end, where a column has numbers to add up."""
+
+LEAST_DEVIATION = 0.1
+"""Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
 
 
 class Looking(Notes):
@@ -37,6 +41,14 @@ class Looking(Notes):
     inside: list[Measurement]
     """Noisy counts of finer bins."""
     measurements: list[Measurement]
+
+    @property
+    def observations(self) -> list[Observation]:
+        """All that was measured, as a fit takes it."""
+        return [
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
+            for m in self.measurements
+        ]
 
     def tell(self, event: Event) -> None:
         """Pass an event on to the listener."""
@@ -58,7 +70,7 @@ class Looking(Notes):
         """
         names, sizes = list(self.columns), [self.door.domain[name] for name in self.columns]
         made = partial(self._chosen, float(rho), observations, total)
-        noted = self.note_array("sums of columns", len(names) + sum(sizes), made)
+        noted = self.note_array(SUMS, len(names) + sum(sizes), made)
         costs, weights = noted[: len(names)], np.split(noted[len(names) :], np.cumsum(sizes)[:-1])
         asked = [(name, w, cost) for name, w, cost in zip(names, weights, costs.tolist(), strict=True) if cost > 0]
         parts = allocate(rho, [cost for *_, cost in asked]) if asked else []

@@ -33,7 +33,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.looking import FOR_SUMS, Looking, summable
+from understudy.mechanism.looking import FOR_SUMS, SUMS, Looking, summable
 from understudy.mechanism.outcome import ASKED_AGAIN, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
@@ -62,11 +62,6 @@ Result = TypeVar("Result")
 Prepared = Callable[[Sequence[Observation]], Sequence[Observation]]
 """What a fit is made to, out of the answers as they are."""
 
-LEAST_DEVIATION = 0.1
-"""Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
-
-
-SUMS = "sums of columns"
 LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
@@ -109,12 +104,7 @@ class Run(Looking):
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
         self._held, self._asides, self._ahead = Fraction(0), dict[str, Fraction](), 0.0
-        self.columns = {name: c for name, c in summable(columns).items() if fine_name(name) in door.fine}
-        self._inside = inside * self.rho if door.fine else Fraction(0)
-        self.rho -= self._inside
-        if self._inside and self.columns:
-            self._asides[SUMS] = FOR_SUMS * self._inside
-            self._inside -= self._asides[SUMS]
+        self._keep_for_numbers(inside, columns)
         self.inside: list[Measurement] = []
         self._looks, self._charges_before, self.fit = 0, len(door.filter.charges), None
         self.measurements: list[Measurement] = []
@@ -128,6 +118,14 @@ class Run(Looking):
         self._engine, self.estimation = engine, estimation
         self.clock: Callable[[], float] = door.timed(clock)
         self._began = self.clock()
+
+    def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
+        """Keep a share of the budget for what lies inside bins, and a part of it for sums."""
+        self.columns = {name: c for name, c in summable(columns).items() if fine_name(name) in self.door.fine}
+        whole = share * self.rho if self.door.fine else Fraction(0)
+        self.rho -= whole
+        self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
+        self._inside = whole - self._asides[SUMS]
 
     @property
     def domain(self) -> Domain:
@@ -302,14 +300,6 @@ class Run(Looking):
         self.tell(Checked(len(asked), scale, float(found.rho)))
         return found
 
-    @property
-    def observations(self) -> list[Observation]:
-        """All that was measured, as a fit takes it."""
-        return [
-            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
-            for m in self.measurements
-        ]
-
     def estimate(self, round_index: int, prepared: Prepared = list) -> Model:
         """Fit a model to everything measured so far (to what ``prepared`` makes of it), starting from the last one."""
         return self._fit(round_index, self.estimation.in_rounds, prepared)
@@ -349,6 +339,13 @@ class Run(Looking):
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 
+    def _fit_at_the_end(self, total: float, last: Prepared) -> None:
+        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns of numbers."""
+        if rho := self.take(SUMS):
+            self._ask_sums(rho, self.observations, total, len(self.rounds))
+        numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
+        self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+
     def outcome(
         self,
         *,
@@ -362,10 +359,7 @@ class Run(Looking):
         makes of the answers, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
-            total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-            if rho := self.take(SUMS):
-                self._ask_sums(rho, self.observations, total, len(self.rounds))
-            self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+            self._fit_at_the_end(self.fit.model.total, last)
             self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
