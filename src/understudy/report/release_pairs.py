@@ -192,7 +192,28 @@ def marginals(report: ReportData) -> Html:
         folded(
             f"{name} {plural(len(report.bounds), 'marginal')}, as a table", _bound_table(rows, "The workload's marginals")
         ),
+        _sums(report),
     )
+
+
+def _sums(report: ReportData) -> Html | None:
+    """Return how far off the sums are that the workload asks for; nothing where it asks for none."""
+    if not report.sums:
+        return None
+    said = (
+        "The workload also asks for sums of counts. On average over all sums of a line, these are off by at most so many "
+        f"records; each number holds with probability {confidence(report.confidence)} by itself."
+    )
+    rows = [
+        (names(s.clique), s.asked, data(s.sums, count(s.sums)), _records(s.measured), _records(s.by_cells))
+        for s in report.sums[:MOST_LISTED]
+    ]
+    heads = ("Columns", "Asked for", "Sums", "By their measurements", "By the bound on counts")
+    return words(tag("h3", "Sums"), tag("p", said), table(heads, rows, caption="Sums that the workload asks for", text=2))
+
+
+def _records(found: float | None) -> Child:
+    return "not measured" if found is None else data(found, count(found))
 
 
 def _ranked(bound: BoundView) -> Ranked:
