@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.manifest import RoundEntry
 from understudy.manifest.promise import assumptions, counted_words, opened_words, sentences, unit_words
+from understudy.privacy import Measurement
 from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
 from understudy.report.reported import Reported
@@ -132,8 +133,8 @@ class ReportData:
     queries: int
     columns: tuple[ColumnView, ...]
     rounds: tuple[RoundEntry, ...]
-    measured: tuple[tuple[Clique, float], ...]
-    """Each measured marginal with the standard deviation of its noise."""
+    measured: tuple[tuple[Clique, float, bool], ...]
+    """Each measured marginal with the standard deviation of its noise, in records, and whether it was measured by sums."""
     edges: tuple[Edge, ...]
     model_size: int
     pairs: tuple[BoundView, ...]
@@ -191,7 +192,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         queries=len(release.workload.cliques),
         columns=tuple(column_view(release, column, intervals=intervals) for column in release.schema.columns),
         rounds=tuple(manifest.rounds),
-        measured=tuple((m.clique, m.sigma) for m in release.measurements),
+        measured=tuple(_noise(m) for m in release.measurements),
         edges=tuple(_edges(release)),
         model_size=manifest.model.size,
         pairs=tuple(b for b in known if len(b.clique) == 2),
@@ -201,6 +202,12 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
     )
+
+
+def _noise(measurement: Measurement) -> tuple[Clique, float, bool]:
+    """Return what was measured, with its noise; that of a sum as if a record counted as 1 in it at most."""
+    query = measurement.query
+    return measurement.clique, measurement.sigma / (1.0 if query is None else query.reach), query is not None
 
 
 def _origin(release: Reported) -> str:

@@ -71,7 +71,10 @@ def _figures(column: ColumnView) -> Html | None:
         return None
     named = {f.name: f.shown for f in column.figures}
     known = any(f.expected for f in column.figures)
-    rows = [(f.name, data(f.value, f.shown), *((f.expected,) if known else ())) for f in column.figures]
+    rows = [
+        (f.name, data(f.value, f.shown), *((tag("span", f.expected, class_="range"),) if known else ()))
+        for f in column.figures
+    ]
     heads = ("Number", "Synthetic", *(("Real, expected",) if known else ()))
     shown = table(heads, rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown)
+    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown, paper=True)

@@ -70,7 +70,10 @@ def _ties(report: ReportData) -> Html | None:
     edges = sorted(report.edges, key=lambda e: (-e.strength, e.pair))
     strongest = [Ranked(e.pair, e.strength) for e in edges[:5]]
     rows = [(names(e.pair), e.measurements, data(e.strength, percent(e.strength))) for e in edges]
-    sets = [(names(clique), data(sigma, digits(sigma))) for clique, sigma in report.measured]
+    sets = [
+        (words(names(clique), ", sums" if sums else None), data(sigma, digits(sigma)))
+        for clique, sigma, sums in report.measured
+    ]
     return words(
         tag("h3", "Strongest ties"),
         tag("ol", (tag("li", names(r.clique), " ", tag("b", percent(r.share))) for r in strongest), class_="ties"),
@@ -213,7 +216,7 @@ def _sums(report: ReportData) -> Html | None:
 
 
 def _records(found: float | None) -> Child:
-    return "not measured" if found is None else data(found, count(found))
+    return "none" if found is None else data(found, count(found))
 
 
 def _ranked(bound: BoundView) -> Ranked:
