@@ -30,7 +30,7 @@ from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, THIN
-from understudy.report.release_pairs import HOW, MOST_DRAWN
+from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
 from understudy.schema import parse_schema
 
 from .html_checker import read, table
@@ -411,3 +411,8 @@ def test_an_attack_is_called_what_it_is(auc: float, noticed: bool, private: bool
 def test_training_on_synthetic_rows_is_said_as_it_is(real: float | None, made: float | None, said: str) -> None:
     found = Prediction("x", 2, 100, Learnt(10, 0.9, real), Learnt(10, 0.9, made), 0.7)
     assert said in evaluation_words.predicted(found)
+
+
+def test_of_many_columns_that_are_alone_the_first_are_named(report: ReportData) -> None:
+    assert _some(["a", "b"]) == "a, b"
+    assert _some([f"c{i}" for i in range(30)]).endswith("c23 and 6 others")

@@ -21,6 +21,8 @@ MOST_PAIRS = 2000
 """Pairs that are listed: the furthest off."""
 MOST_DRAWN = 40
 """Columns of a drawing of pairs. Of more, the graph has those with the strongest ties, and the map becomes a list."""
+MOST_NAMED = 24
+"""Columns that are named one after another."""
 MOST_WORST = 24
 """Pairs of that list."""
 HOW = {
@@ -38,14 +40,18 @@ def model(report: ReportData) -> Html:
     alone = [name for name in attributes if name not in tied]
     shown = _prominent(report)
     said = _tied(report)
-    aside = (
-        tag("p", "Not measured with any other: ", ", ".join(alone), ".", class_="note") if alone and report.edges else None
-    )
+    aside = tag("p", "Not measured with any other: ", _some(alone), ".", class_="note") if alone and report.edges else None
     if len(shown) < len(attributes):
         said += f" Drawn: the {len(shown)} columns with the strongest ties."
     edges = [e for e in report.edges if set(e.pair) <= set(shown)]
     drawn = tag("figure", graph(shown, edges)) if edges else None
     return tag("div", words(drawn, tag("div", tag("p", said), aside, _ties(report))), class_="beside")
+
+
+def _some(columns: Sequence[str]) -> str:
+    """Name the columns; of many, the first ones."""
+    more = f" and {len(columns) - MOST_NAMED} others" if len(columns) > MOST_NAMED else ""
+    return ", ".join(columns[:MOST_NAMED]) + more
 
 
 def _tied(report: ReportData) -> str:

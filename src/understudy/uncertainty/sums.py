@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.model.correlated import along
+from understudy.model import along
 from understudy.privacy import Measurement, Product
 from understudy.uncertainty.bounds import Bound
 from understudy.workload import Workload, norm
