@@ -73,13 +73,19 @@ class Looking(Notes):
         noted = self.note_array(SUMS, len(names) + sum(sizes), made)
         costs, weights = noted[: len(names)], np.split(noted[len(names) :], np.cumsum(sizes)[:-1])
         asked = [(name, w, cost) for name, w, cost in zip(names, weights, costs.tolist(), strict=True) if cost > 0]
-        parts = allocate(rho, [cost for *_, cost in asked]) if asked else []
-        for (name, w, _), part in zip(asked, parts, strict=True):
-            query = Matrix(w.astype(np.int64)[None], (w.size,))
-            scale = linear_scale_for(part, query, "gaussian", self.door.unit)
-            found = self.door.ask(Linear((name,), query, scale))
+        if not asked:  # all columns were measured by sums already: their counts, then
+            asked = [(name, np.zeros(0), 1.0) for name in names]
+        for (name, w, _), part in zip(asked, allocate(rho, [cost for *_, cost in asked]), strict=True):
+            found = self.door.ask(self._question(name, w.astype(np.int64), part))
             self.measurements.append(found)
-            self.tell(Measured(index, found.clique, 1, scale, float(found.rho)))
+            self.tell(Measured(index, found.clique, found.values.size, found.scale, float(found.rho)))
+
+    def _question(self, name: str, weights: NDArray[np.int64], rho: Fraction) -> Linear | Marginal:
+        """Return the question for the sum of a column with these weights; without any, for its counts."""
+        if not weights.size:
+            return Marginal((name,), sigma_for(rho, self.door.unit))
+        query = Matrix(weights[None], (weights.size,))
+        return Linear((name,), query, linear_scale_for(rho, query, "gaussian", self.door.unit))
 
     def _chosen(self, rho: float, observations: Sequence[Observation], total: float) -> NDArray[np.float64]:
         """Return what each column's sum costs, 0 for none, and then the whole weights of each."""
