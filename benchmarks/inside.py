@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--workload", default="all-2way")
     parser.add_argument("--mechanism", default="aim")
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.0, 0.02])
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.0, 0.06])
     args = parser.parse_args()
     for name in args.tables:
         table = table_of(name)

@@ -1,6 +1,6 @@
-"""All prefixes of every numeric column by every categorical one: AIM asked for the prefixes, beside AIM asked for the cells.
+"""All prefixes of every numeric column by every categorical one: a mechanism asked for them, beside AIM asked for the cells.
 
-    python benchmarks/numeric.py adult.csv [made-up] [grouped] [--seeds 3] [--first 0] [--epsilon 1]
+    python benchmarks/numeric.py adult.csv [made-up] [grouped] [--seeds 3] [--first 0] [--epsilon 1] [--mechanism aim2]
 
 A path of a CSV file is drafted and taken as reviewed. "made-up" is the table of inside.py, with one categorical column;
 "grouped" has four numeric and four categorical ones, 50,000 rows. The error is that of the model (docs/workloads.md),
@@ -68,18 +68,19 @@ def main() -> None:
         pairs = [(n, c) for n in numeric for c in domain if c not in numeric]
         asked = Workload.of(domain, [{"attributes": pair, "prefixes": pair[0]} for pair in pairs])
         real, means = source.count(asked.cliques), {}
-        for way, workload in (("cells", Workload.of(domain, pairs)), ("prefixes", asked)):
+        for way, by, workload in (("cells", "aim", Workload.of(domain, pairs)), ("prefixes", args.mechanism, asked)):
             errors, began = [], time.process_time()
             for seed in range(args.first, args.first + args.seeds):
                 door = Door(source, Budget.of(epsilon=args.epsilon, delta=1e-9), noise=ResearchNoise(seed))
-                model = mechanism(args.mechanism).run(door, workload).model
+                model = mechanism(by).run(door, workload).model
                 assert model is not None
                 errors.append(workload_error(asked, real, model.marginals(asked.cliques)))
             means[way] = float(np.mean(errors))
             seconds = (time.process_time() - began) / args.seeds
             spread = float(np.std(errors)) / args.seeds**0.5
             print(
-                f"{Path(name).name}, asked for {way}: {means[way]:.5f} ± {spread:.5f}, {seconds:.1f} CPU s a run", flush=True
+                f"{Path(name).name}, asked for {way} ({by}): {means[way]:.5f} ± {spread:.5f}, {seconds:.1f} CPU s a run",
+                flush=True,
             )
         print(f"{Path(name).name}: ratio {means['prefixes'] / means['cells']:.3f}", flush=True)
 

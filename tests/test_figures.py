@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from release_tables import quick, table
 from understudy import Release
 from understudy.cli import main
 from understudy.errors import UserError
+from understudy.quantities import supported
 
 
 @pytest.fixture(scope="module")
@@ -206,3 +209,28 @@ def test_the_command(release: Release, tmp_path: Path) -> None:
     assert bare.exit_code == 2
     assert '"count by sex" is not a query' in bare.output
     assert '"count() by sex"' in bare.output
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shown"),
+    [
+        ((1110.41, 968.349, 1252.47), ("1,110", "960", "1,260")),
+        ((38.6005, 38.3954, 38.8056), ("38.60", "38.39", "38.81")),
+        ((54234422.0, 47295705.0, 61173138.0), ("54,200,000", "47,200,000", "61,200,000")),
+        ((0.0, 0.0, 12.0), ("0", "0", "12")),
+        ((37.0, 37.0, 37.0), ("37", "37", "37")),
+        ((0.5, 0.5, 0.5), ("0.5", "0.5", "0.5")),
+    ],
+)
+def test_numbers_have_the_digits_that_their_interval_supports(numbers: tuple[float, ...], shown: tuple[str, ...]) -> None:
+    assert supported(*numbers) == shown
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e8), st.floats(0, 1))
+def test_ends_are_rounded_outwards_and_by_little(low: float, width: float, part: float) -> None:
+    _, first, last = supported(low + part * width, low, low + width)
+    found = [float(end.replace(",", "")) for end in (first, last)]
+    slack = 1e-6 * width + 1e-9 * abs(low)
+    assert found[0] <= low + slack
+    assert low + width <= found[1] + slack
+    assert found[1] - found[0] <= 1.21 * width + 2 * slack

@@ -76,10 +76,35 @@ def test_rows_drawn_later_follow_the_same_weights(release: Release, tmp_path: Pa
 def test_it_costs_its_share_and_no_more(release: Release) -> None:
     (entry,) = release.manifest.inside
     assert entry.column == "pay"
-    assert 0.999 * 0.02 * release.rho < entry.rho.fraction <= Fraction(2, 100) * release.rho
+    assert 0.999 * 0.03 * release.rho < entry.rho.fraction <= Fraction(3, 100) * release.rho
     assert release.spend[0].purpose.startswith(f"measure ({fine_name('pay')})")
     assert sum(c.rho for c in release.spend) == release.spent <= release.rho
     assert "inside the bins of pay" in release.card.replace("\n", " ")
+
+
+@pytest.mark.promise(8)
+def test_a_sum_costs_as_much_and_is_charged_like_any_question(release: Release) -> None:
+    (asked,) = (m for m in release.measurements if m.query is not None)
+    assert asked.clique == ("pay",)
+    assert asked.values.shape == (1,)
+    assert 0.999 * 0.03 * release.rho < asked.rho <= Fraction(3, 100) * release.rho
+    assert asked.rho in [c.rho for c in release.spend if "(pay)" in c.purpose]
+    weights = asked.query.stored
+    assert asked.rho == Fraction(int(np.abs(weights).max()) ** 2) / (2 * Fraction(asked.scale) ** 2)
+
+
+def test_the_model_is_held_to_the_sum(release: Release) -> None:
+    """Nearer than its noise: the counts alone are much farther off."""
+    (asked,) = (m for m in release.measurements if m.query is not None)
+    told = asked.query.forward(release.model.marginal(("pay",)))
+    assert abs(float(told[0]) - int(asked.values[0])) < 2 * asked.sigma
+
+
+def test_no_sum_is_asked_of_dates_or_without_a_model() -> None:
+    made = quick(table())
+    assert {m.clique for m in made.measurements if m.query is not None} <= {("age",), ("pay",)}
+    alone = quick(table(), mechanism="independent", inside=0)
+    assert not [m for m in alone.measurements if m.query is not None]
 
 
 def test_columns_without_bins_cost_nothing() -> None:

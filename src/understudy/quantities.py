@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
+from math import ceil, floor, isfinite, log10
 
 from understudy.errors import UserError
 
+NEARLY = 1e-9
+"""A number so near to the next step is that step: dividing has left no more of it."""
 _BYTES = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:I?B)?|B)?\s*", re.IGNORECASE)
@@ -47,6 +49,30 @@ def show_time(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def supported(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write a number and its interval with the digits that the interval supports: 1,110, from 960 to 1,260.
+
+    The interval's half width has two digits, and its ends are rounded outwards.
+    """
+    half = (high - low) / 2
+    if not (isfinite(half) and half > 0 and isfinite(value)):
+        return _plain(value), _plain(low), _plain(high)
+    power = floor(log10(half)) - 1
+    if value == round(value) and low == round(low) and high == round(high):
+        power = max(power, 0)
+    step, decimals = 10.0**power, max(-power, 0)
+    shown, first, last = round(value / step), floor(low / step + NEARLY), ceil(high / step - NEARLY)
+
+    def write(steps: int) -> str:
+        return f"{steps * step if power >= 0 else steps / 10.0**-power:,.{decimals}f}"
+
+    return write(shown), write(first), write(last)
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.6g}" if abs(number) < 1e6 else f"{number:,.0f}"
 
 
 def percent(share: float) -> str:

@@ -164,7 +164,13 @@ def _run(
             convert = converter_for(data, asked.schema)
         del data  # nothing below can reach the rows but through the door
         outcome = asked.mechanism.run(
-            door, asked.workload, zeros=asked.schema.zeros, on_event=tell, engine=asked.engine, public=asked.public
+            door,
+            asked.workload,
+            zeros=asked.schema.zeros,
+            on_event=tell,
+            engine=asked.engine,
+            public=asked.public,
+            columns=asked.schema.columns,
         )
         outcome = replace(outcome, charges=door.filter.charges)  # those for open columns are of the run, too
         del door  # with the table and its counts

@@ -13,7 +13,8 @@ from understudy.mechanism import aim, mechanism, pool
 from understudy.mechanism.public import Public
 from understudy.model import fit
 from understudy.privacy import Budget, Door, ResearchNoise
-from understudy.source import MemorySource
+from understudy.schema import parse_schema
+from understudy.source import MemorySource, open_source
 from understudy.workload import Workload
 
 from .mechanisms import informed, registered
@@ -53,6 +54,22 @@ def test_counts_are_read_inside_a_question_alone_where_pairs_take_turns(name: st
     again = [m.clique for m in outcome.measurements[-18:]]
     assert {(a,) for a in domain} < {*again}, "nothing was left to find, and what was found is measured again"
     assert outcome.spent <= door.filter.rho
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("name", ["aim", "mst"])
+def test_which_sums_are_asked_for_is_decided_without_reading(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where to clip, and for how much: by noisy answers."""
+    text = '[columns.pay]\nkind = "integer"\nmin = 0\nmax = 9999\nbins = 12\nother = 0\n'
+    schema = parse_schema(text + text.replace("pay", "debt"))
+    rng = np.random.default_rng(0)
+    table = {name: np.minimum(rng.lognormal(6, 1.5, ROWS), 9999).astype(int) for name in ("pay", "debt")}
+    door = Door(open_source(table, schema), Budget.of(rho=0.5), noise=ResearchNoise(0), fine=schema.fine)
+    watch(door, monkeypatch)
+    outcome = mechanism(name).run(door, Workload.all_kway(schema.domain, 2), columns=schema.columns)
+    kept = door.filter.rho * mechanism(name).config.for_inside / 2
+    last = [m for m in outcome.measurements[-2:] if len(m.clique) == 1]
+    assert 0.999 * kept < sum(m.rho for m in last if m.values.size == 1 or name == "mst") <= kept
 
 
 def watch(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

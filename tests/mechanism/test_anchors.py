@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from understudy.mechanism import running
-from understudy.mechanism.anchors import FIRM, anchored, on_simplex, settled
+from understudy.mechanism.anchors import FIRM, Known, anchored, on_simplex, settled
 from understudy.model import Observation
 from understudy.schema import parse_schema
 
@@ -114,3 +114,46 @@ def test_rare_values_are_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "anchored", lambda observations, attributes, total: observations)
     free = off()
     assert held < 0.9 * free
+
+
+class One:
+    """One sum of a column's counts."""
+
+    def __init__(self, weights: np.ndarray[Any, Any]) -> None:
+        self.weights, self.answers, self.reach = weights, 1, float(np.abs(weights).max())
+
+    def forward(self, marginal: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.array([self.weights @ marginal.ravel()])
+
+    def adjoint(self, answers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.asarray(self.weights * answers[0])
+
+
+def test_counts_are_moved_to_a_sum_by_how_uncertain_they_are() -> None:
+    """As the normal posterior says, by matrices: the variances as they are, given that the counts add up, and the noise."""
+    counts, variances = np.array([100.0, 50.0, 30.0]), np.array([9.0, 4.0, 1.0])
+    weights, variance = np.array([0.0, 1.0, 4.0]), 6.0
+    held = np.diag(variances) - np.outer(variances, variances) / variances.sum()
+    gain = held @ weights / (weights @ held @ weights + variance)
+    found = Known(counts, variances, 1.0, 0.0).told(weights, 190.0, variance)
+    np.testing.assert_allclose(found.counts, counts + gain * (190.0 - weights @ counts))
+    assert found.counts.sum() == pytest.approx(180.0)
+
+
+def test_no_count_is_moved_below_zero_and_a_far_sum_is_not_believed() -> None:
+    counts, variances = np.array([100.0, 5.0, 1.0]), np.array([9.0, 4.0, 4.0])
+    low = Known(counts, variances, 1.0, 0.0).told(np.array([0.0, 1.0, 4.0]), -100.0, 0.01)
+    assert low.counts.min() >= 0
+    assert low.counts.sum() == pytest.approx(106.0)
+    still = Known(counts, variances, 1.0, 0.0).told(np.array([0.0, 1.0, 4.0]), 50.0, 1e12)
+    np.testing.assert_allclose(still.counts, counts, atol=1e-6)
+
+
+def test_a_sum_is_part_of_the_anchor_and_of_nothing_else() -> None:
+    asked = Observation(("a",), np.array([30.0]), 0.5, One(np.array([0.0, 1.0, 2.0])))
+    *given, anchor = anchored([ONE, TWO, asked], ["a"], 42.0)
+    assert given == [ONE, TWO]
+    without = anchored([ONE, TWO], ["a"], 42.0)[-1]
+    assert without.values @ [0, 1, 2] < anchor.values @ [0, 1, 2] <= 30.0
+    assert anchor.values.sum() == pytest.approx(42.0)
+    assert anchored([ONE, asked], ["b"], 42.0) == [ONE, asked]  # another column's sums are left to the fit

@@ -14,7 +14,8 @@ from privacy.fakes import TableSource
 from understudy.domain import Clique, Domain
 from understudy.errors import FormatError
 from understudy.ledger import Ledger
-from understudy.mechanism import AimConfig, Mechanism, Outcome
+from understudy.mechanism import AimConfig, Mechanism, Outcome, mechanism
+from understudy.mechanism.aim2 import SUMS_LEFT
 from understudy.mechanism.running import Run
 from understudy.privacy import Budget, Door, LinearMap, Matrix, PrefixSums, ResearchNoise, Unit, linear_scale_for
 from understudy.release import load
@@ -123,3 +124,15 @@ def test_a_release_keeps_its_linear_queries(tmp_path: Path, noise: ResearchNoise
     stored.unlink()
     with pytest.raises(FormatError, match="missing or damaged"):
         load(folder)
+
+
+def test_aim2_takes_off_what_a_fit_leaves_of_the_noise_on_sums() -> None:
+    """Of the same candidates, its first penalties are a part of AIM's; those of single columns need no room of the model."""
+    workload = Workload.of(DOMAIN, [{"attributes": DOMAIN.attributes, "prefixes": "age"}])
+
+    def first(name: str) -> dict[Clique, float]:
+        played = mechanism(name, **({"again": False} if name == "aim2" else {})).run(door(noise=ResearchNoise(4)), workload)
+        return dict(zip(played.rounds[0].candidates, played.rounds[0].penalties, strict=True))
+
+    paper, fitted = first("aim"), first("aim2")
+    assert fitted["age",] == pytest.approx(SUMS_LEFT * paper["age",])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.model import GraphicalModel, refinement
+from understudy.model import GraphicalModel, refinement, settling
 from understudy.workload import Workload
 
 from .small import counts, models, subsets
@@ -161,13 +161,15 @@ def crowd(seed: int) -> int:
     return abs(int(codes.sum()) - 50_000)
 
 
-def test_rows_that_would_rush_to_one_cell_do_not_overshoot() -> None:
+def test_rows_that_would_rush_to_one_cell_do_not_overshoot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refinement._Pass, "settle", lambda *_: None)
     assert max(crowd(seed) for seed in range(4)) < 50
 
 
 def test_they_would_if_nothing_were_learnt_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refinement, "FIRST_SHARE", 0.5)
     monkeypatch.setattr(refinement._Pass, "_learn", lambda *_: None)
+    monkeypatch.setattr(refinement._Pass, "settle", lambda *_: None)
     assert max(crowd(seed) for seed in range(4)) > 100
 
 
@@ -185,6 +187,45 @@ def test_no_more_is_done_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(refinement, "MOST_CELLS", 30)
     ones = model.generate(4000, rng(10), near={(a,): 1.0 for a in model.domain.attributes})
     assert np.array_equal(ones, model.generate(4000, rng(10), near=near))
+
+
+def tailed(total: float = 20_000.0) -> GraphicalModel:
+    """A column whose values are ever rarer, beside four others that depend on it."""
+    domain, draw = Domain.of({"tail": 16, "a": 6, "b": 6, "c": 6, "d": 6}), rng(12)
+    tables = {("tail", other): 0.3 * draw.normal(size=(16, 6)) - 0.7 * np.arange(16)[:, None] / 4 for other in "abcd"}
+    return GraphicalModel(domain, tables, total)
+
+
+def test_rare_values_are_not_drawn_more_often_than_the_model_has_them() -> None:
+    """Each value of a single column has the model's number of rows, up to one."""
+    model = tailed()
+    near = everything(model.domain, 2)
+    codes = model.generate(20_000, rng(13), near=near)
+    for attribute, expected in zip(model.domain, model.marginals([(a,) for a in model.domain]), strict=True):
+        assert np.abs(counts(model.domain, codes, (attribute,)) - expected).max() < 1.01
+
+
+def test_settled_columns_cost_pairs_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tailed()
+    near, pairs = everything(model.domain, 2), list(combinations(model.domain.attributes, 2))
+    settled = model.generate(20_000, rng(13), near=near)
+    monkeypatch.setattr(refinement._Pass, "settle", lambda *_: None)
+    left = model.generate(20_000, rng(13), near=near)
+    off = [np.abs(counts(model.domain, c, ("tail",)) - model.marginal(("tail",))).max() for c in (settled, left)]
+    assert off[1] > 5 * off[0]  # what is mended
+    assert distance(model, settled, pairs) < 1.05 * distance(model, left, pairs)
+
+
+@pytest.mark.parametrize("excess", [1, 50])
+def test_the_cheapest_rows_are_moved_while_there_are_too_many_and_too_few(excess: int) -> None:
+    """Three values: too many of the first, too few of the others; what is forbidden stays."""
+    surplus = np.array([excess, -excess // 2 - 1, -(excess - excess // 2 - 1)])
+    costs = np.stack([np.zeros(60), np.arange(60.0), 1e12 * (np.arange(60) < 5) + 0.5], axis=1).astype(np.float32)
+    rows, values = settling.moves(np.zeros(60, np.intp), costs, surplus, 1e11)
+    assert len(set(rows.tolist())) == len(rows) == min(excess, 55 + 5)
+    assert {int(v) for v in np.unique(values)} <= {1, 2}
+    assert not any(row < 5 and value == 2 for row, value in zip(rows, values, strict=True))
+    assert (np.bincount(values, minlength=3)[1:] <= -surplus[1:]).all()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 17])

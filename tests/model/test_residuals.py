@@ -16,6 +16,7 @@ from understudy.model import NUMPY, Observation, fit
 from understudy.model.observation import combine
 from understudy.model.preconditioner import Preconditioner
 from understudy.model.problem import Point, Problem
+from understudy.privacy import Matrix as LinearMatrix
 
 from .small import clique_sets
 
@@ -145,3 +146,11 @@ def test_marginals_that_disagree_are_fitted_in_few_steps() -> None:
     fitted = fit(domain, found)
     assert fitted.reason == "converged"
     assert fitted.iterations <= 130
+
+
+def test_a_fit_needs_no_marginal_that_was_measured_cell_by_cell() -> None:
+    """Nothing tells how many rows there are, so the model has a mass of 1; it used to fail."""
+    asked = LinearMatrix(np.array([[1, 1, 0], [0, 1, 1]]), (3,))
+    model = fit(Domain.of({"a": 3, "b": 2}), [Observation(("a",), np.array([0.5, 0.75]), 0.01, asked)]).model
+    assert model.total == 1.0
+    np.testing.assert_allclose(model.marginal(("a",)), [0.25, 0.25, 0.5], atol=0.02)

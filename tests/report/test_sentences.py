@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import understudy
 from understudy.domain import Clique
 from understudy.evaluate import evaluate
 from understudy.manifest.promise import confidence
@@ -24,12 +25,12 @@ from understudy.release.show import as_text
 from understudy.report import evaluation_words, release_page, render_evaluation, render_report
 from understudy.report.cards import MANY, Card, cards, script
 from understudy.report.charts.distribution import DENSITY, UNSCALED, distribution, scaled_words, scaling
-from understudy.report.data import BoundView, ColumnView, ReportData, Value, column_view, report_data
+from understudy.report.data import BoundView, ColumnView, ReportData, SumsView, Value, column_view, report_data
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
-from understudy.report.release_columns import ALONE, NUMBERS, THIN
-from understudy.report.release_pairs import HOW, MOST_DRAWN
+from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, THIN
+from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
 from understudy.schema import parse_schema
 
 from .html_checker import read, table
@@ -299,6 +300,41 @@ def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: Repor
     without = page(report, columns=tuple(replace(c, figures=()) for c in report.columns))
     assert NUMBERS not in without
     assert "its numbers" not in without
+    assert NOT_WORKED_OUT in page(report)
+    assert "Real, expected" not in page(report)
+
+
+def test_where_real_numbers_are_expected_stands_beside_them(seeded: Release) -> None:
+    """As ``query`` says it, in its digits; and what that is."""
+    shown = render_report(seeded, intervals=True)
+    root, _ = read(shown)
+    found = {cells[0]: cells[2] for cells in table(root, "delta, its numbers")}
+    for name, query in (("Mean", "mean(delta)"), ("Total", "total(delta)"), ("95% below", "quantile(delta, 0.95)")):
+        assert found[name] == seeded.answer(query).lines()[0][1]
+    assert EXPECTED in shown
+    assert NOT_WORKED_OUT not in shown
+
+
+def test_sums_stand_with_their_bounds_where_the_workload_asks_for_them(report: ReportData) -> None:
+    assert "Sums that the workload asks for" not in page(report)
+    asked, bare = SumsView(("alpha", "delta"), "prefixes of delta", 24, 51.4, 300.2), SumsView(("delta",), "x", 3, None, 2.0)
+    root, _ = read(page(report, sums=(asked, bare)))
+    rows = table(root, "Sums that the workload asks for")
+    assert [cells[1:] for cells in rows] == [
+        ["prefixes of delta", "24.0", "51.4", "300.2"],
+        ["x", "3.0", "none", "2.0"],
+    ]
+
+
+def test_sums_of_a_release_are_those_that_it_bounds() -> None:
+    data, schema = codes({"a": 8, "b": 3})
+    asked = [{"attributes": ["a", "b"], "prefixes": "a"}, {"attributes": ["b"], "weights": {"b": [1, 2, 3]}}]
+    release = understudy.synthesize(data, schema, epsilon=1, seed=1, workload=asked, progress=False)
+    (shown,) = report_data(release).sums  # weighted sums are not in records
+    bound = release.sum_bounds["a", "b"]
+    assert (shown.clique, shown.asked, shown.sums) == (("a", "b"), "prefixes of a", bound.sums)
+    assert shown.by_cells == pytest.approx((bound.by_cells or 0.0) / bound.sums)
+    assert (shown.measured is None) == (bound.measured is None)
 
 
 # The page of an evaluation.
@@ -375,3 +411,8 @@ def test_an_attack_is_called_what_it_is(auc: float, noticed: bool, private: bool
 def test_training_on_synthetic_rows_is_said_as_it_is(real: float | None, made: float | None, said: str) -> None:
     found = Prediction("x", 2, 100, Learnt(10, 0.9, real), Learnt(10, 0.9, made), 0.7)
     assert said in evaluation_words.predicted(found)
+
+
+def test_of_many_columns_that_are_alone_the_first_are_named(report: ReportData) -> None:
+    assert _some(["a", "b"]) == "a, b"
+    assert _some([f"c{i}" for i in range(30)]).endswith("c23 and 6 others")

@@ -23,14 +23,17 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software."""
 @click.option("-o", "--output", type=FILE, help="The page to write.  [default: DIR/report.html]")
 @as_json
 def report(folder: Path, output: Path | None, json_: bool) -> None:
-    """Write the report of the release in DIR: one page that needs no network."""
+    """Write the report of the release in DIR: one page that needs no network.
+
+    It also says where the private table's own means, totals and quantiles are expected, which takes some seconds.
+    """
     from understudy.report import write_report
 
     release = load(folder)
     if not release.private:
         warn(release.notice)
     path = output or folder / "report.html"
-    write_report(release, path)
+    write_report(release, path, intervals=True)
     if json_:
         print_json({"report": str(path), "private": release.private})
     else:

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.mechanism.candidates import RANKING, errors_of
 from understudy.mechanism.config import AimConfig
+from understudy.mechanism.looking import LEAST_DEVIATION
 from understudy.mechanism.penalty import fitted_errors
-from understudy.mechanism.running import LEAST_DEVIATION, Run
+from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import allocate
 from understudy.model import Model
 from understudy.privacy import Measurement, linear_scale_for

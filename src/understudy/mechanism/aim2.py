@@ -43,6 +43,8 @@ CROWDING = 0.1
 """A marginal that would take all the room must be wrong by this share of the rows more than one that takes none."""
 SIZED = 3_000
 """Of more marginals the trees are not sized."""
+SUMS_LEFT = 0.6
+"""Sums that were measured err by about this part of their noise after a fit, which keeps all counts at or above zero."""
 SMALL = 2
 """Marginals of so many attributes are judged first: what holds one that drowns is drowned, too (docs/aim2.md)."""
 
@@ -149,9 +151,9 @@ class Fitted:
         found = run.note_array(f"expected errors of round {len(run.rounds) + 1}", len(choices) + 1, expected)
         errors, rows = found[:-1], float(found[-1])
         self._errors = dict(zip(choices, errors.tolist(), strict=True))
-        by_cells = np.array([c.query is None for c in by_noise])  # of sums of cells, no fit is known to err by less
+        by_cells = np.array([c.query is None for c in by_noise])
         noise = np.array([c.penalty for c in by_noise])
-        chosen = np.where(by_cells, penalties(errors, noise, rows), noise)
+        chosen = np.where(by_cells, penalties(errors, noise, rows), SUMS_LEFT * noise)
         chosen += CROWDING * rows * _growth(run, choices, self.room(rows, scale))
         whole = [1 if run.workload.asked else max(len(c.clique), 1) for c in by_noise]  # sums are weighed by their norm
         return [replace(c, weight=c.weight / n, penalty=float(p)) for c, n, p in zip(by_noise, whole, chosen, strict=True)]

@@ -7,11 +7,14 @@ column alone, averaged by inverse variance and then made a distribution, errs ha
 Clipping that average at zero would still leave rows in tails that are empty: half of the noise. Codes that stand next to
 each other have similar counts, so each count is first drawn towards a part of the larger one beside it, by as much as the
 noise says (a posterior mean), unless it stands out: a value that many rows share.
+
+Where one weighted sum of the column was measured (``sums.py``), the counts are moved to it, each by how uncertain it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,26 +40,88 @@ PASSES = 20
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a column's rows: the counts of its values, which add up, and the variance of each."""
+
+    counts: Floats
+    variances: Floats
+    sigma: float
+    """The deviation of each count as it was measured, before any was drawn to others."""
+    rows: float
+    """The variance of the number of all rows."""
+
+    def covariance(self, one: Floats, other: Floats) -> Floats:
+        """Return that of two sums of counts, by their weights in the last axis; counts add up, whatever they are."""
+        spread, whole = self.variances, max(float(self.variances.sum()), 1e-300)
+        together = (spread * one * other).sum(axis=-1)
+        return np.asarray(together - (spread * one).sum(axis=-1) * (spread * other).sum(axis=-1) / whole)
+
+    def of_rows(self, weights: Floats) -> Floats:
+        """Return the variance that a sum has since the number of rows is not known exactly."""
+        return np.asarray(self.rows * ((weights @ self.counts) / self.counts.sum()) ** 2)
+
+    def told(self, weights: Floats, answer: float, variance: float) -> Known:
+        """Return what is known once a sum of counts is told, with noise of this variance: a posterior mean, at least 0."""
+        held = float(self.covariance(weights, weights))
+        kept = held / max(held + variance + float(self.of_rows(weights)), 1e-300)
+        counts, spread, total = self.counts, self.variances, float(self.counts.sum())
+        goal = float(weights @ counts) + kept * (answer - float(weights @ counts))
+        for _ in range(PASSES):
+            way = spread * (weights - float(spread @ weights) / max(float(spread.sum()), 1e-300))
+            step = float(weights @ way)
+            if step <= 0:
+                break
+            counts = np.maximum(counts + (goal - float(weights @ counts)) / step * way, 0.0)
+            counts = counts * (total / float(counts.sum()))
+            spread = np.where(counts > 0, spread, 0.0)
+            if abs(goal - float(weights @ counts)) <= CLOSE * abs(goal):
+                break
+        return Known(counts, self.variances, self.sigma, self.rows)
+
+
 def anchored(observations: Sequence[Observation], attributes: Iterable[str], total: float) -> list[Observation]:
-    """Return the observations, and an anchor for each of ``attributes`` that was measured."""
+    """Return the observations, and an anchor for each of ``attributes`` that was measured.
+
+    One sum of such a column alone is part of its anchor, and of nothing else.
+    """
+    some = set(attributes)
+    kept = [o for o in observations if not (_is_sum(o) and o.clique[0] in some)]
     anchors = [_anchor(observations, attribute, total) for attribute in attributes]
-    return [*observations, *(anchor for anchor in anchors if anchor is not None)]
+    return [*kept, *(anchor for anchor in anchors if anchor is not None)]
+
+
+def _is_sum(observation: Observation) -> bool:
+    """Whether it is one number about a column alone."""
+    return observation.query is not None and len(observation.clique) == 1 and observation.values.size == 1
 
 
 def _anchor(observations: Sequence[Observation], attribute: str, total: float) -> Observation | None:
+    found = known(observations, attribute, total)
+    if found is None:
+        return None
+    for o in observations:
+        if _is_sum(o) and o.clique[0] == attribute:
+            assert o.query is not None
+            found = found.told(o.query.adjoint(np.ones(1)).ravel(), float(np.ravel(o.values)[0]), o.sigma**2)
+    return Observation((attribute,), found.counts, found.sigma / FIRM)
+
+
+def known(observations: Sequence[Observation], attribute: str, total: float) -> Known | None:
     """Return the column's rows by all marginals that have it, none below zero, ``total`` in all.
 
     None where sums of it were measured: their noise is small in sums and large in single counts, and what is drawn together
-    count by count errs more in sums than the fit does.
+    count by count errs more in sums than the fit does. One sum of the column alone is no reason.
     """
-    held = [o for o in observations if attribute in o.clique]
+    held = [o for o in observations if attribute in o.clique and not _is_sum(o)]
     if not held or total <= 0 or any(o.query is not None for o in held):
         return None
     summed = [_summed(o, attribute) for o in held]
     weights = np.array([1 / variance for _, variance in summed])
     mean = sum((w * values for w, (values, _) in zip(weights, summed, strict=True)), np.zeros(1)) / weights.sum()
     sigma = float(weights.sum() ** -0.5)
-    return Observation((attribute,), settled(mean, sigma, total), sigma / FIRM)
+    rows = 1 / sum(1 / (o.sigma**2 * o.values.size) for o in observations if o.query is None)
+    return Known(*_settled(mean, sigma, total), sigma, rows)
 
 
 def _summed(observation: Observation, attribute: str) -> tuple[Floats, float]:
@@ -67,7 +132,12 @@ def _summed(observation: Observation, attribute: str) -> tuple[Floats, float]:
 
 
 def settled(values: Floats, sigma: float, total: float) -> Floats:
-    """Return noisy counts of neighbouring codes as counts of at least 0 that add up to ``total``.
+    """Return noisy counts of neighbouring codes as counts of at least 0 that add up to ``total``."""
+    return _settled(values, sigma, total)[0]
+
+
+def _settled(values: Floats, sigma: float, total: float) -> tuple[Floats, Floats]:
+    """Return the counts, and how uncertain each still is.
 
     What they lack or have too much is shared out by how uncertain each still is: a count that was drawn to its neighbours
     takes less of it than one that is as noisy as it was measured, and no count takes all.
@@ -86,7 +156,7 @@ def settled(values: Floats, sigma: float, total: float) -> Floats:
             break
         found = np.maximum(found + missing * weights / weights.sum(), 0.0)
     close = abs(total - float(found.sum())) <= CLOSE * total
-    return found * (total / float(found.sum())) if close else on_simplex(values, total)
+    return (found * (total / float(found.sum())) if close else on_simplex(values, total)), variance
 
 
 def _one_by_one(values: Floats, spikes: Floats, sigma: float) -> Floats:

@@ -20,6 +20,7 @@ from understudy.mechanism.public import Public
 from understudy.mechanism.running import Run
 from understudy.model import EngineFor, on_cpu
 from understudy.privacy import Door
+from understudy.schema import Column
 from understudy.workload import Workload
 
 
@@ -65,10 +66,12 @@ class Mechanism(ABC):
         clock: Callable[[], float] = monotonic,
         engine: EngineFor = on_cpu,
         public: Public | None = None,
+        columns: Sequence[Column] = (),
     ) -> Outcome:
         """Run on the table behind ``door``, spending all that is left of its budget.
 
         A ``public`` table of the same schema helps a mechanism that ``takes_public``; others are not given one.
+        ``columns`` are the schema's: what their numbers add up to is asked for where there is a model to tell it to.
         ``estimator`` takes the place of ``fit`` where models are graphical.
         """
         if public is not None and not (self.takes_public and self.estimation.graphical):
@@ -87,5 +90,6 @@ class Mechanism(ABC):
                 engine=engine,
                 inside=self.config.for_inside,
                 public=public,
+                columns=columns if isinstance(self.config, ModelConfig) else (),
             )
         )

@@ -32,9 +32,9 @@ class NoiseConfig:
 
     noise: NoiseName = "gaussian"
     """(B1: laplace.) The unit of privacy (B2) belongs to the door."""
-    inside: float = 0.02
-    """Share of the budget for where inside their bins the values of columns lie. Not in the paper; 0 for none. Nothing is
-    spent where no column has bins with several values."""
+    inside: float = 0.06
+    """Share of the budget for where inside their bins the values of columns lie, and what they add up to. Not in the
+    paper; 0 for none. Nothing is spent where no column has bins with several values."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""

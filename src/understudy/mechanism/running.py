@@ -33,7 +33,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.notes import Notes
+from understudy.mechanism.looking import FOR_SUMS, SUMS, Looking, summable
 from understudy.mechanism.outcome import ASKED_AGAIN, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
@@ -53,25 +53,20 @@ from understudy.privacy import (
     NoJournal,
     Selection,
     distances_sigma_for,
-    sigma_for,
 )
 from understudy.privacy.noise import NoiseKind
-from understudy.schema.column import fine_name
+from understudy.schema.column import Column, fine_name
 from understudy.workload import Workload
 
 Result = TypeVar("Result")
 Prepared = Callable[[Sequence[Observation]], Sequence[Observation]]
 """What a fit is made to, out of the answers as they are."""
 
-LEAST_DEVIATION = 0.1
-"""Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
-
-
 LATEST = 4
 """So many of the latest rounds keep their models, for bounds to choose from."""
 
 
-class Run(Notes):
+class Run(Looking):
     """One run of one mechanism. ``rho`` is what was left in the door's budget when it began, less what is held back."""
 
     size = 0
@@ -100,6 +95,7 @@ class Run(Notes):
         engine: EngineFor = on_cpu,
         inside: Fraction = Fraction(0),
         public: Public | None = None,
+        columns: Sequence[Column] = (),
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
@@ -108,8 +104,7 @@ class Run(Notes):
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
         self._held, self._asides, self._ahead = Fraction(0), dict[str, Fraction](), 0.0
-        self._inside = inside * self.rho if door.fine else Fraction(0)
-        self.rho -= self._inside
+        self._keep_for_numbers(inside, columns)
         self.inside: list[Measurement] = []
         self._looks, self._charges_before, self.fit = 0, len(door.filter.charges), None
         self.measurements: list[Measurement] = []
@@ -123,6 +118,14 @@ class Run(Notes):
         self._engine, self.estimation = engine, estimation
         self.clock: Callable[[], float] = door.timed(clock)
         self._began = self.clock()
+
+    def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
+        """Keep a share of the budget for what lies inside bins, and a part of it for sums."""
+        self.columns = {name: c for name, c in summable(columns).items() if fine_name(name) in self.door.fine}
+        whole = share * self.rho if self.door.fine else Fraction(0)
+        self.rho -= whole
+        self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
+        self._inside = whole - self._asides[SUMS]
 
     @property
     def domain(self) -> Domain:
@@ -229,25 +232,14 @@ class Run(Notes):
         whole = self.door.filter.remaining
         self.tell(RunStarted(self.name, len(self.domain), self.workload.queries, float(whole)))
         try:
-            self._look_inside()
+            if self._inside:
+                self._look_inside(self._inside)
+                self._inside = Fraction(0)
+                self.rho = self.door.filter.remaining - self._held - self._aside  # what rounding has left is the mechanism's
             yield
         except BaseException as error:
             self.tell(Failed(self.name, float(whole - self.door.filter.remaining), type(error).__name__))
             raise
-
-    def _look_inside(self) -> None:
-        """Measure where inside their bins the values of columns lie: each column by itself, with equal shares. Not part of
-        what the mechanism does: costs 1/(2σ²) for each, which was kept for it.
-        """
-        if not self._inside:
-            return
-        scale = sigma_for(self._inside / len(self.door.fine), self.door.unit)
-        for name in self.door.fine:
-            found = self.door.ask(Marginal((name,), scale))
-            self.inside.append(found)
-            self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
-        self._inside = Fraction(0)
-        self.rho = self.door.filter.remaining - self._held - self._aside  # what rounding has left is the mechanism's
 
     def tell(self, event: Event) -> None:
         """Pass an event on to the listener."""
@@ -328,10 +320,7 @@ class Run(Notes):
         began = self.clock()
         on: dict[str, Any] = {"engine": self._engine(self.size)} if self.estimation.engine else {}
         start = None if self.fit is None else self.fit.model
-        observations = [
-            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
-            for m in self.measurements
-        ]
+        observations = self.observations
         informed: Prepared = list
         if self.prior is not None:
             informed, on["prior"] = self.prior.drawn, self.prior.model.parameters
@@ -350,6 +339,13 @@ class Run(Notes):
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 
+    def _fit_at_the_end(self, total: float, last: Prepared) -> None:
+        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns of numbers."""
+        if rho := self.take(SUMS):
+            self._ask_sums(rho, self.observations, total, len(self.rounds))
+        numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
+        self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+
     def outcome(
         self,
         *,
@@ -363,8 +359,7 @@ class Run(Notes):
         makes of the answers, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
-            total, numeric = self.fit.model.total, [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-            self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+            self._fit_at_the_end(self.fit.model.total, last)
             self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model

@@ -6,6 +6,7 @@ Never sees private counts.
 from understudy.domain import Zeros
 from understudy.model.consistency import CLOSER as CLOSER_REGIONS
 from understudy.model.consistency import fit_regions
+from understudy.model.correlated import along
 from understudy.model.distance import Distance, rounding_distance
 from understudy.model.engine import ENGINES, NUMPY, Device, Engine, EngineFor, engine_on, make_engine, on_cpu
 from understudy.model.estimation import Fit, fit
@@ -46,6 +47,7 @@ __all__ = [
     "RegionModel",
     "Solver",
     "Zeros",
+    "along",
     "candidates_within",
     "combine",
     "engine_on",

@@ -57,15 +57,15 @@ class Spread:
     def cells(self, answers: Flat) -> Floats:
         """Return the least-squares estimate of the cells (shaped)."""
         parts = [size if m is None else m.shape[1] for size, m in zip(self.shape, self.inverses, strict=True)]
-        return _along(answers.reshape(parts), self.inverses)
+        return along(answers.reshape(parts), self.inverses)
 
     def covered(self, cells: Flat) -> Flat:
         """Multiply by the covariance."""
-        return _along(cells.reshape(self.shape), self.covariances).ravel()
+        return along(cells.reshape(self.shape), self.covariances).ravel()
 
     def weighed(self, cells: Flat) -> Flat:
         """Multiply by the inverse of the covariance."""
-        return _along(cells.reshape(self.shape), self.precisions).ravel()
+        return along(cells.reshape(self.shape), self.precisions).ravel()
 
     @property
     def diagonal(self) -> Floats:
@@ -87,7 +87,8 @@ def _factors(shape: tuple[int, int], stored: bytes) -> tuple[Floats, Floats, Flo
     return inverse, inverse @ inverse.T, matrix.T @ matrix
 
 
-def _along(table: Floats, matrices: Sequence[Floats | None]) -> Floats:
+def along(table: Floats, matrices: Sequence[Floats | None]) -> Floats:
+    """Return the table multiplied by a matrix along each axis; None leaves an axis as it is."""
     for axis, matrix in enumerate(matrices):
         if matrix is not None:
             table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)

@@ -9,7 +9,7 @@ which measures a cell by about its variance in a sample. F is lowered by damped 
 after another, rows in random order are offered the value of the attribute that makes F least, all else in the row as it is.
 The rows of a batch do not see each other's moves, and several may go to the same cell: only a share of them moves, the share
 at which F falls fastest, estimated from the batches before. A row never moves into a combination that a structural zero
-forbids. Public numbers only; post-processing.
+forbids. In the end single columns are settled (``settling.py``). Public numbers only; post-processing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
+from understudy.model import settling
 from understudy.model.engine import Goal, Refiner
 from understudy.model.generation import Column
 
@@ -96,6 +97,8 @@ def refine(
     some = MOST_WORK // max(1, sum(work.values()))
     for a in rng.permutation([a for a, cells in work.items() if cells]):
         _Pass(int(a), tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
+    for table in [table for table in tables if len(table.positions) == 1 and table.positions[0] in work]:
+        _Pass(table.positions[0], tables, barriers, codes, sizes).settle(table, rng)
 
 
 def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], rows: int) -> list[Goal]:
@@ -204,6 +207,26 @@ class _Pass:
             for first in range(0, rows.size, together):
                 some = slice(first, first + together)
                 self._offer(rows[some], lines[:, some], rng)
+        self._count(order, before)
+
+    def settle(self, table: _Table, rng: np.random.Generator) -> None:
+        """Move rows until each value of the attribute has as many as ``table``, its own marginal, expects."""
+        counts = np.bincount(self.codes[:, self.attribute], minlength=self.size)
+        expected = counts - table.over.astype(np.float64)
+        surplus = counts - settling.whole(np.maximum(expected, 0.0), len(self.codes), rng)
+        rows = settling.offered(self.codes[:, self.attribute], surplus, rng)
+        if not rows.size:
+            return
+        before, step = self.codes[rows, self.attribute], max(FEWEST, TOGETHER // (len(self.others) * self.size))
+        parts = [rows[first : first + step] for first in range(0, rows.size, step)]
+        cost = np.concatenate([self._costs(part, self._lines(part)) for part in parts])
+        gained = cost - cost[np.arange(rows.size), before][:, None]
+        moving, values = settling.moves(before.astype(np.intp), gained, surplus, float(FORBIDDEN) / 2)
+        self.codes[rows[moving], self.attribute] = values
+        self._count(rows, before)
+
+    def _count(self, order: Index, before: Column) -> None:
+        """Count the rows of ``order`` anew where their value is not the one ``before``."""
         moved = before != self.codes[order, self.attribute]
         arrived = self._columns(order[moved])
         left = {**arrived, self.attribute: before[moved]}
@@ -227,8 +250,7 @@ class _Pass:
     def _offer(self, rows: Index, lines: Index, rng: np.random.Generator) -> None:
         """Offer these rows their best value, and let a share of those that would gain by it move."""
         now, each = self.codes[rows, self.attribute].astype(np.intp), np.arange(rows.size)
-        cost = self.slope.take(lines, axis=0).sum(axis=0)
-        cost[each, now] -= self.step.reshape(-1).take(lines * self.size + now).sum(axis=0)  # without itself
+        cost = self._costs(rows, lines)
         best = cost.argmin(axis=1)
         gains = cost[each, now] - cost[each, best]
         moving = np.flatnonzero((gains > 0) & (rng.random(rows.size) < self.share))
@@ -238,6 +260,13 @@ class _Pass:
         crossing = self._move(left.ravel(), arrived.ravel())
         self.codes[rows[moving], self.attribute] = best[moving]
         self._learn(float(gains[moving].sum()) / self.share, crossing / self.share**2)
+
+    def _costs(self, rows: Index, lines: Index) -> Floats:
+        """Return what each value would cost each of ``rows``, which are not counted themselves."""
+        now = self.codes[rows, self.attribute].astype(np.intp)
+        cost: Floats = self.slope.take(lines, axis=0).sum(axis=0)
+        cost[np.arange(rows.size), now] -= self.step.reshape(-1).take(lines * self.size + now).sum(axis=0)
+        return cost
 
     def _move(self, left: Index, arrived: Index) -> float:
         """Move rows; return by how much less F falls than if each had moved alone."""

@@ -156,7 +156,7 @@ def _fan(domain: Domain, clique: Clique) -> _Fan:
 
 def _beside(indices: Sequence[Index], starts: Index, end: int) -> Index:
     """Put indices side by side, each with its places moved by its start, padded with ``end``."""
-    rows, columns = max(1, *(index.shape[0] for index in indices)), sum(index.shape[1] for index in indices)
+    rows, columns = max([1, *(index.shape[0] for index in indices)]), sum(index.shape[1] for index in indices)
     found = np.full((rows, columns), end, dtype=np.int64)
     column = 0
     for index, start in zip(indices, starts, strict=False):

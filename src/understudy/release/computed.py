@@ -15,9 +15,9 @@ from understudy.errors import UserError
 from understudy.release.answer import given
 from understudy.release.asked import Asked
 from understudy.release.inside import Weights
-from understudy.release.spread import Spread, spread_of
 from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
+from understudy.schema.spread import Spread, spread_of
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from understudy.release.computed import Computing
 from understudy.release.contents import Contents
 from understudy.release.inside import Weights, inside_weights
-from understudy.release.spread import Place, Spread
 from understudy.schema.column import fine_name
+from understudy.schema.spread import Place, Spread
 from understudy.uncertainty import Bootstrap
 from understudy.uncertainty.intervals import half_widths, require_confidence
 from understudy.uncertainty.refits import with_noise

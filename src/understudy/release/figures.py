@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.manifest.promise import confidence
-from understudy.release.asked import parse
+from understudy.quantities import supported
+from understudy.release.asked import Asked, parse
 from understudy.release.computed import Computing
 from understudy.release.figure_intervals import Simulation, interval
 
@@ -55,16 +56,18 @@ class Figures:
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the same as text."""
-        values = [_text(value) for value in self.values.to_pylist()]
-        found = zip(self.groups, values, self._between(), self.rows.tolist(), strict=True)
-        return [(*group, value, *between, f"{rows:,.0f}") for group, value, between, rows in found]
+        found = zip(self.groups, self._written(), self.rows.tolist(), strict=True)
+        return [(*group, *written, f"{rows:,.0f}") for group, written, rows in found]
 
-    def _between(self) -> list[tuple[str, ...]]:
-        """Return each group's interval as text; nothing where there is none."""
+    def _written(self) -> list[tuple[str, ...]]:
+        """Return each group's figure as text, with its interval where there are intervals."""
+        values = self.values.to_pylist()
         if self.lower is None or self.upper is None:
-            return [()] * len(self.groups)
-        ends = zip(self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
-        return [("" if low is None else f"{_text(low)} to {_text(high)}",) for low, high in ends]
+            return [(_text(value),) for value in values]
+        return [
+            (_text(value), "") if low is None else between(value, low, high)
+            for value, low, high in zip(values, self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
+        ]
 
     def promise(self) -> str:
         """Say in words how far off the figures may be."""
@@ -84,8 +87,12 @@ def figures(simulation: Simulation, query: str, *, least: float = 0.0, level: fl
     """Answer a query; groups of fewer than ``least`` rows, by the model, are left out. No ``level``: no intervals; nor for a
     column that was never measured.
     """
+    return computed(simulation, parse(query, simulation.contents.schema), query, least=least, level=level)
+
+
+def computed(simulation: Simulation, asked: Asked, query: str, *, least: float = 0.0, level: float | None = 0.95) -> Figures:
+    """Answer what was read out of a query."""
     contents = simulation.contents
-    asked = parse(query, contents.schema)
     computing = Computing.of(asked, contents.schema)
     table = computing.table(contents.model.marginal(asked.axes))
     rows = table.sum(axis=1)
@@ -100,6 +107,14 @@ def figures(simulation: Simulation, query: str, *, least: float = 0.0, level: fl
     groups = tuple(product(*(contents.schema[name].labels for name in asked.by)))
     shown = tuple(groups[i] for i in kept)
     return Figures(query.strip(), asked.by, shown, value, lower, upper, level, rows[kept], contents.private, unmeasured)
+
+
+def between(value: Any, low: Any, high: Any) -> tuple[str, str]:
+    """Return a figure and its interval as text: numbers with the digits that the interval supports."""
+    if not all(isinstance(one, float) for one in (value, low, high)):
+        return _text(value), f"{_text(low)} to {_text(high)}"
+    shown, *ends = supported(value, low, high)
+    return shown, " to ".join(ends)
 
 
 def _text(value: Any) -> str:

@@ -22,11 +22,12 @@ from understudy.errors import UserError
 from understudy.manifest import Manifest, RoundEntry
 from understudy.privacy import Charge, Distances, Unit
 from understudy.release.answer import Answer
+from understudy.release.asked import Asked
 from understudy.release.contents import Contents
 from understudy.release.crew import Told, by_processes, draw_parts
 from understudy.release.drawing import Drawing
 from understudy.release.figure_intervals import Simulation
-from understudy.release.figures import Figures, figures
+from understudy.release.figures import Figures, computed, figures
 from understudy.release.frames import Convert, to_arrow
 from understudy.release.marks import carries_mark
 from understudy.release.parts import Parts, Sample
@@ -35,6 +36,8 @@ from understudy.release.spark import draw_files, draw_frame
 from understudy.release.storage import read, save
 from understudy.release.synthetic import SyntheticTable
 from understudy.report import render_report
+from understudy.report.figures import LEVELS
+from understudy.schema.binned import Binned
 from understudy.uncertainty import (
     Bootstrap,
     BootstrapIntervals,
@@ -228,6 +231,19 @@ class Release(Contents):
         ).get(clique)
         labels = tuple(self.schema[name].labels for name in columns)
         return Answer(columns, labels, self.model.marginal(columns), bound, self.private)
+
+    def expected(self, column: str) -> dict[str, str]:
+        """Return where the private table's mean, total and quantiles of a column are expected, as text, for a report.
+
+        Empty where the column was never measured, or where that would take long.
+        """
+        if not self.bootstrap.quick or self.bootstrap.unmeasured([column]):
+            return {}
+        found = self.schema[column]
+        asked = {"Mean": Asked("mean", column, ())} | {n: Asked("quantile", column, (), at) for n, at in LEVELS.items()}
+        if isinstance(found, Binned) and found.numeric:
+            asked["Total"] = Asked("total", column, ())
+        return {name: computed(self._simulation, one, name).lines()[0][1] for name, one in asked.items()}
 
     def answer(self, query: str, *, least: float = 0, confidence: float | None = 0.95) -> Figures:
         """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.

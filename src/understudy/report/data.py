@@ -5,29 +5,25 @@ Public: a release is, and nothing else is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.manifest import Manifest, RoundEntry
+from understudy.manifest import RoundEntry
 from understudy.manifest.promise import assumptions, counted_words, opened_words, sentences, unit_words
-from understudy.model import Model
 from understudy.privacy import Measurement
-from understudy.report.figures import Figure, figures_of
+from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
+from understudy.report.reported import Reported
 from understudy.report.spending import Spending
-from understudy.schema import Column, Schema
+from understudy.schema import Column
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
-from understudy.uncertainty import Bound
 from understudy.uncertainty.supported import reading
-from understudy.workload import Workload
 
 Floats = NDArray[np.float64]
 
@@ -36,56 +32,6 @@ MOST_BARS, FEWEST_BARS, ALL_BARS = 128, 12, 6000
 
 With very many columns each has fewer, so that a page stays one that a browser can show.
 """
-
-
-class Rows(Protocol):
-    """The synthetic table, a column at a time."""
-
-    @property
-    def narrow(self) -> NDArray[np.integer]:
-        """Its codes, rows × columns."""
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """Return the values of one column."""
-
-
-class Reported(Protocol):
-    """A release, as far as its page needs it: the release itself is further down the house, and saves its page with it."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """What ``release.json`` says."""
-
-    @property
-    def schema(self) -> Schema:
-        """What the table may contain."""
-
-    @property
-    def model(self) -> Model:
-        """The model behind the table."""
-
-    @property
-    def measurements(self) -> tuple[Measurement, ...]:
-        """What was measured."""
-
-    @property
-    def workload(self) -> Workload:
-        """The marginals that the table should preserve."""
-
-    @property
-    def bounds(self) -> Mapping[Clique, Bound]:
-        """How far off each marginal of the table may be."""
-
-    @property
-    def synthetic(self) -> Rows:
-        """The synthetic table."""
-
-    @property
-    def notice(self) -> str:
-        """Empty, or why this is not private."""
-
-    def table_marginal(self, *columns: str) -> Floats:
-        """Return the synthetic table's counts on ``columns``, each row counted as often as it stands for rows."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +81,17 @@ class BoundView:
 
 
 @dataclass(frozen=True)
+class SumsView:
+    """How far off the sums of a query may be on average, in records: by their measurements, by the bound on the cells."""
+
+    clique: Clique
+    asked: str
+    sums: int
+    measured: float | None
+    by_cells: float | None
+
+
+@dataclass(frozen=True)
 class Edge:
     """Two columns that some measurement holds together; ``strength`` is how much one says of the other (0 to 1)."""
 
@@ -176,21 +133,26 @@ class ReportData:
     queries: int
     columns: tuple[ColumnView, ...]
     rounds: tuple[RoundEntry, ...]
-    measured: tuple[tuple[Clique, float], ...]
-    """Each measured marginal with the standard deviation of its noise."""
+    measured: tuple[tuple[Clique, float, bool], ...]
+    """Each measured marginal with the standard deviation of its noise, in records, and whether it was measured by sums."""
     edges: tuple[Edge, ...]
     model_size: int
     pairs: tuple[BoundView, ...]
     bounds: tuple[BoundView, ...]
     """The workload's own marginals, from the least bound (as a share) to the largest."""
-    without_bound: int
-    """Marginals of the workload that have no bound."""
+    sums: tuple[SumsView, ...]
+    """Of the queries of the workload that ask for sums of records."""
     zeros: int
     """Rules that forbid combinations."""
     origin: str
     """Where the schema comes from."""
     binned: bool
     """Whether a bin of some column holds several values."""
+
+    @property
+    def without_bound(self) -> int:
+        """Marginals of the workload that have no bound."""
+        return self.queries - len(self.bounds)
 
 
 def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
@@ -199,8 +161,8 @@ def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
     return [b for b in known if b.clique in own]
 
 
-def report_data(release: Reported) -> ReportData:
-    """Read off a release what its report shows."""
+def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
+    """Read off a release what its report shows; with bootstrap ``intervals``, which take some seconds."""
     manifest, table = release.manifest, release.schema.table
     workload = _own(release, known := [_bound(release, clique) for clique in release.bounds])
     return ReportData(
@@ -228,18 +190,24 @@ def report_data(release: Reported) -> ReportData:
         confidence=manifest.confidence,
         workload=manifest.workload.name,
         queries=len(release.workload.cliques),
-        columns=tuple(column_view(release, column) for column in release.schema.columns),
+        columns=tuple(column_view(release, column, intervals=intervals) for column in release.schema.columns),
         rounds=tuple(manifest.rounds),
-        measured=tuple((m.clique, m.sigma) for m in release.measurements),
+        measured=tuple(_noise(m) for m in release.measurements),
         edges=tuple(_edges(release)),
         model_size=manifest.model.size,
         pairs=tuple(b for b in known if len(b.clique) == 2),
         bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
-        without_bound=len(release.workload.cliques) - len(workload),
+        sums=tuple(_sums(release)),
         zeros=len(release.schema.zeros),
         origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
     )
+
+
+def _noise(measurement: Measurement) -> tuple[Clique, float, bool]:
+    """Return what was measured, with its noise; that of a sum as if a record counted as 1 in it at most."""
+    query = measurement.query
+    return measurement.clique, measurement.sigma / (1.0 if query is None else query.reach), query is not None
 
 
 def _origin(release: Reported) -> str:
@@ -257,7 +225,18 @@ def _bound(release: Reported, clique: Clique) -> BoundView:
     )
 
 
-def column_view(release: Reported, column: Column) -> ColumnView:
+def _sums(release: Reported) -> Iterable[SumsView]:
+    """Return what is asked in records; weighted sums are not."""
+    for clique, found in release.sum_bounds.items():
+        axes = release.workload.asked[clique]
+        if any(axis.kind == "weights" for axis in axes.values()):
+            continue
+        asked = ", ".join(f"{axis.kind} of {name}" for name, axis in axes.items())
+        off = (None if one is None else one / found.sums for one in (found.measured, found.by_cells))
+        yield SumsView(clique, asked, found.sums, *off)
+
+
+def column_view(release: Reported, column: Column, *, intervals: bool = False) -> ColumnView:
     """Return one column's distribution with a band for all of its values at once."""
     ordered = column.kind not in ("categorical", "boolean")
     synthetic = release.table_marginal(column.name)
@@ -288,15 +267,15 @@ def column_view(release: Reported, column: Column) -> ColumnView:
         left_out=len(drawn) - len(shown),
         grouped=width,
         radius=band.radius,
-        figures=figures_of(
-            column, release.synthetic.column(column.name), _codes(release, column), release.manifest.table.weight
-        ),
+        figures=_figures(release, column, release.expected if intervals else None),
         codes=plural(column.size, "value" if column.fine is None else "bin"),
     )
 
 
-def _codes(release: Reported, column: Column) -> NDArray[np.integer]:
-    return release.synthetic.narrow[:, release.schema.domain.index(column.name)]
+def _figures(release: Reported, column: Column, expected: Expected | None) -> tuple[Figure, ...]:
+    codes: NDArray[np.integer] = release.synthetic.narrow[:, release.schema.domain.index(column.name)]
+    values = release.synthetic.column(column.name)
+    return figures_of(column, values, codes, release.manifest.table.weight, expected)
 
 
 def bars_for(columns: int) -> int:

@@ -21,7 +21,8 @@ from understudy.measures.nearest import Membership, Nearest
 from understudy.measures.pairs import PairMeasures
 from understudy.measures.prediction import Prediction
 from understudy.measures.rows import Tables
-from understudy.report.data import ColumnView, Reported, Value, bars_for, groups_of, label_of, width_of
+from understudy.report.data import ColumnView, Value, bars_for, groups_of, label_of, width_of
+from understudy.report.reported import Reported
 from understudy.schema import Column, Schema
 from understudy.uncertainty import Bound
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from understudy.measures.values import has_numbers, numbers_of, show
 from understudy.schema import Column
 
+Expected = Callable[[str], Mapping[str, str]]
+"""Says where the private table's own figures of a column are expected, by their names."""
 LEVELS = {"5% below": 0.05, "25% below": 0.25, "Median": 0.5, "75% below": 0.75, "95% below": 0.95}
 MOST = 1_000_000
 """Quantiles are of at most so many rows, taken at equal distances."""
@@ -23,10 +26,21 @@ class Figure:
     name: str
     value: float
     shown: str
+    expected: str = ""
+    """Where the private table's own is expected; empty where that was not worked out."""
 
 
-def figures_of(column: Column, values: pa.ChunkedArray, codes: NDArray[np.integer], weight: float) -> tuple[Figure, ...]:
-    """Return the figures of a column with numbers; none where it has no numbers, or all are missing."""
+def figures_of(
+    column: Column,
+    values: pa.ChunkedArray,
+    codes: NDArray[np.integer],
+    weight: float,
+    expected: Expected | None = None,
+) -> tuple[Figure, ...]:
+    """Return the figures of a column with numbers; none where it has no numbers, or all are missing.
+
+    ``expected`` says where the private table's own are expected.
+    """
     if not has_numbers(column):
         return ()
     numbers = numbers_of(column, values, codes)
@@ -38,4 +52,5 @@ def figures_of(column: Column, values: pa.ChunkedArray, codes: NDArray[np.intege
         found["Total"] = float(numbers.sum()) * weight
     some = numbers[:: -(-len(numbers) // MOST)]
     found |= dict(zip(LEVELS, map(float, np.quantile(some, [*LEVELS.values()])), strict=True))
-    return tuple(Figure(name, value, show(column, value)) for name, value in found.items())
+    ranges = expected(column.name) if expected is not None else {}
+    return tuple(Figure(name, value, show(column, value), ranges.get(name, "")) for name, value in found.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.manifest.promise import confidence
-from understudy.report.cards import Card, cards
+from understudy.report.cards import MANY, Card, cards
 from understudy.report.charts.distribution import distribution, scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, tag, words
@@ -18,6 +18,13 @@ NUMBERS = (
     "Means, totals and quantiles are those of the synthetic table, missing values left out; a total counts each record as "
     "many times as it stands for real ones. No bound on their error is proved."
 )
+EXPECTED = (
+    " Beside them: where the private table's own number is expected in 95 of 100 cases (a bootstrap interval, around the "
+    "model's answer). How often that holds was measured on other tables; it is not proved."
+)
+NOT_WORKED_OUT = (
+    " Where the private table's own are expected, understudy query tells; understudy report puts it on this page."
+)
 DERIVED = "Not shown, since they follow from other columns in every synthetic row: "
 ALONE = " Where the range is thin, this count is known well."
 
@@ -29,8 +36,9 @@ def columns(report: ReportData) -> Html:
     if measured:
         keys.append(tag("li", tag("span", class_="key line"), "range of the real count"))
     counted = tag("p", report.counted) if report.counted else None
-    shown = [Card(c.name, c.kind, _card(c)) for c in report.columns]
-    numbers = tag("p", NUMBERS) if any(c.figures for c in report.columns) else None
+    shown = [Card(c.name, c.kind, _card(c, paper=len(report.columns) <= MANY)) for c in report.columns]
+    told = EXPECTED if any(f.expected for c in report.columns for f in c.figures) else NOT_WORKED_OUT
+    numbers = tag("p", NUMBERS + told) if any(c.figures for c in report.columns) else None
     derived = tag("p", f"{DERIVED}{', '.join(report.derived)}.") if report.derived else None
     return words(
         tag("p", _said(report, measured)), numbers, counted, derived, tag("ul", keys, class_="legend"), cards(shown)
@@ -46,7 +54,7 @@ def _said(report: ReportData, measured: bool) -> str:
     )
 
 
-def _card(column: ColumnView) -> Html:
+def _card(column: ColumnView, *, paper: bool) -> Html:
     said = [f"{column.kind}, {column.codes}"]
     if column.grouped > 1:
         said.append(f"drawn {column.grouped} at a time")
@@ -55,13 +63,18 @@ def _card(column: ColumnView) -> Html:
     said += scaled_words(column)
     description = tag("p", column.description) if column.description else None
     note = tag("p", "; ".join(said), class_="note")
-    return words(tag("h3", column.name), note, description, distribution(column), _figures(column))
+    return words(tag("h3", column.name), note, description, distribution(column), _figures(column, paper=paper))
 
 
-def _figures(column: ColumnView) -> Html | None:
+def _figures(column: ColumnView, *, paper: bool) -> Html | None:
     if not column.figures:
         return None
     named = {f.name: f.shown for f in column.figures}
-    rows = [(f.name, data(f.value, f.shown)) for f in column.figures]
-    shown = table(("Number", "Synthetic"), rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown)
+    known = any(f.expected for f in column.figures)
+    rows = [
+        (f.name, data(f.value, f.shown), *((tag("span", f.expected, class_="range"),) if known else ()))
+        for f in column.figures
+    ]
+    heads = ("Number", "Synthetic", *(("Real, expected",) if known else ()))
+    shown = table(heads, rows, caption=f"{column.name}, its numbers")
+    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown, paper=paper)

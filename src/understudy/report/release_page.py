@@ -137,7 +137,10 @@ def _making(report: ReportData) -> Html:
         ("Spent", f"ρ = {rounded_up(report.spent)}"),
         ("Rounds", f"{len(report.rounds)}, ended by {report.ended}" if report.rounds else "none"),
         ("Rules on impossible combinations", str(report.zeros)),
-        ("One synthetic record stands for", f"{digits(report.weight)} real ones"),
+        (
+            "One synthetic record stands for",
+            f"{digits(report.weight)} real {'one' if digits(report.weight) == '1' else 'ones'}",
+        ),
         ("Confidence of each bound", confidence(report.confidence)),
         ("Noise", "discrete, from a secure generator" if report.private else "from a seeded generator: not private"),
     ]

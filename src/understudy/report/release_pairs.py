@@ -21,6 +21,8 @@ MOST_PAIRS = 2000
 """Pairs that are listed: the furthest off."""
 MOST_DRAWN = 40
 """Columns of a drawing of pairs. Of more, the graph has those with the strongest ties, and the map becomes a list."""
+MOST_NAMED = 24
+"""Columns that are named one after another."""
 MOST_WORST = 24
 """Pairs of that list."""
 HOW = {
@@ -38,14 +40,18 @@ def model(report: ReportData) -> Html:
     alone = [name for name in attributes if name not in tied]
     shown = _prominent(report)
     said = _tied(report)
-    aside = (
-        tag("p", "Not measured with any other: ", ", ".join(alone), ".", class_="note") if alone and report.edges else None
-    )
+    aside = tag("p", "Not measured with any other: ", _some(alone), ".", class_="note") if alone and report.edges else None
     if len(shown) < len(attributes):
         said += f" Drawn: the {len(shown)} columns with the strongest ties."
     edges = [e for e in report.edges if set(e.pair) <= set(shown)]
     drawn = tag("figure", graph(shown, edges)) if edges else None
     return tag("div", words(drawn, tag("div", tag("p", said), aside, _ties(report))), class_="beside")
+
+
+def _some(columns: Sequence[str]) -> str:
+    """Name the columns; of many, the first ones."""
+    more = f" and {len(columns) - MOST_NAMED} others" if len(columns) > MOST_NAMED else ""
+    return ", ".join(columns[:MOST_NAMED]) + more
 
 
 def _tied(report: ReportData) -> str:
@@ -70,7 +76,10 @@ def _ties(report: ReportData) -> Html | None:
     edges = sorted(report.edges, key=lambda e: (-e.strength, e.pair))
     strongest = [Ranked(e.pair, e.strength) for e in edges[:5]]
     rows = [(names(e.pair), e.measurements, data(e.strength, percent(e.strength))) for e in edges]
-    sets = [(names(clique), data(sigma, digits(sigma))) for clique, sigma in report.measured]
+    sets = [
+        (words(names(clique), ", sums" if sums else None), data(sigma, digits(sigma)))
+        for clique, sigma, sums in report.measured
+    ]
     return words(
         tag("h3", "Strongest ties"),
         tag("ol", (tag("li", names(r.clique), " ", tag("b", percent(r.share))) for r in strongest), class_="ties"),
@@ -192,7 +201,28 @@ def marginals(report: ReportData) -> Html:
         folded(
             f"{name} {plural(len(report.bounds), 'marginal')}, as a table", _bound_table(rows, "The workload's marginals")
         ),
+        _sums(report),
     )
+
+
+def _sums(report: ReportData) -> Html | None:
+    """Return how far off the sums are that the workload asks for; nothing where it asks for none."""
+    if not report.sums:
+        return None
+    said = (
+        "The workload also asks for sums of counts. On average over all sums of a line, these are off by at most so many "
+        f"records; each number holds with probability {confidence(report.confidence)} by itself."
+    )
+    rows = [
+        (names(s.clique), s.asked, data(s.sums, count(s.sums)), _records(s.measured), _records(s.by_cells))
+        for s in report.sums[:MOST_LISTED]
+    ]
+    heads = ("Columns", "Asked for", "Sums", "By their measurements", "By the bound on counts")
+    return words(tag("h3", "Sums"), tag("p", said), table(heads, rows, caption="Sums that the workload asks for", text=2))
+
+
+def _records(found: float | None) -> Child:
+    return "none" if found is None else data(found, count(found))
 
 
 def _ranked(bound: BoundView) -> Ranked:

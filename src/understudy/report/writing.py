@@ -8,19 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from understudy.report import evaluation_page, release_page
-from understudy.report.data import Reported, report_data
+from understudy.report.data import report_data
 from understudy.report.evaluation_data import Evaluation, evaluation_data
 from understudy.report.page import write
+from understudy.report.reported import Reported
 
 
-def render_report(release: Reported) -> str:
-    """Return the report of ``release`` as one HTML page, the same for the same release."""
-    return release_page.render(report_data(release))
+def render_report(release: Reported, *, intervals: bool = False) -> str:
+    """Return the report of ``release`` as one HTML page, the same for the same release.
+
+    With ``intervals``, it says where the private table's means, totals and quantiles are expected: that takes some seconds.
+    """
+    return release_page.render(report_data(release, intervals=intervals))
 
 
-def write_report(release: Reported, path: str | Path) -> Path:
-    """Write the report of ``release`` to the file ``path``."""
-    return write(render_report(release), path)
+def write_report(release: Reported, path: str | Path, *, intervals: bool = False) -> Path:
+    """Write the report of ``release`` to the file ``path``; ``intervals`` as in ``render_report``."""
+    return write(render_report(release, intervals=intervals), path)
 
 
 def render_evaluation(evaluation: Evaluation) -> str:

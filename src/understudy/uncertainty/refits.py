@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.estimators import LAST_STEPS
-from understudy.mechanism.running import LEAST_DEVIATION
+from understudy.mechanism.looking import LEAST_DEVIATION
 from understudy.model import CLOSER, Dual, GraphicalModel, Observation, fit
 from understudy.privacy import Measurement
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
+from understudy.model import along
 from understudy.privacy import Measurement, Product
 from understudy.uncertainty.bounds import Bound
 from understudy.workload import Workload, norm
@@ -45,7 +46,7 @@ def measured_bound(
         assert isinstance(m.query, Product)
         told = list(_told(query, m.query))
         if all(one is not None for one in told):
-            cells = _along(m.values.reshape(m.query.parts).astype(np.float64), [one[1] for one in told if one])
+            cells = along(m.values.reshape(m.query.parts).astype(np.float64), [one[1] for one in told if one])
             said = query.apply(cells - target)
             norms, blocks = prod(one[0] for one in told if one), prod(one[2] for one in told if one)
             found.append(float(np.abs(said).sum()) + radius(m.scale * norms, blocks, beta / 2**k))
@@ -75,13 +76,6 @@ def _told(query: Product, strategy: Product) -> Iterator[tuple[float, Floats | N
             yield None
         else:
             yield float(np.sqrt((rows**2).sum(axis=1)).sum()), None if isinstance(how, int) else inverse, 1
-
-
-def _along(table: Floats, matrices: Sequence[Floats | None]) -> Floats:
-    for axis, matrix in enumerate(matrices):
-        if matrix is not None:
-            table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)
-    return np.asarray(table)
 
 
 def sum_bounds(

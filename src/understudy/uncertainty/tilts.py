@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.mechanism.running import LEAST_DEVIATION
+from understudy.mechanism.looking import LEAST_DEVIATION
 from understudy.model import Model, Observation, shrinkage_of
 from understudy.privacy import Measurement
 from understudy.uncertainty.departures import STEEPEST as FARTHEST

@@ -129,6 +129,17 @@ MUTANTS = [
         f"{READS}_where_pairs_take_turns[aim]",
     ),
     one(
+        "sums-by-the-table",
+        10,
+        "which sums of columns are asked for, and where they are clipped, follows from the table's own counts",
+        (
+            "mechanism/looking.py",
+            "spread_of(column, fine_weights(column, told.counts, looked.values, looked.sigma**2))",
+            "spread_of(column, fine_weights(column, self.door._read([(name,)])[0], looked.values, looked.sigma**2))",
+        ),
+        "tests/contracts/test_reads.py::test_which_sums_are_asked_for_is_decided_without_reading[aim]",
+    ),
+    one(
         "measured-again-by-the-table",
         10,
         "aim2 splits what is kept for the end by the table's own counts",

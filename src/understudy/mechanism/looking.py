@@ -1,0 +1,115 @@
+"""What a run asks about numbers, beside what its mechanism does: where inside bins they lie, and sums of them at the end.
+
+Sees no counts: it holds a door. What is asked follows from the schema, which is public, and from noisy answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.mechanism.anchors import known
+from understudy.mechanism.events import Event, Measured
+from understudy.mechanism.notes import Notes
+from understudy.mechanism.schedule import allocate
+from understudy.mechanism.sums import FINE, Sums, shared
+from understudy.model import Observation
+from understudy.privacy import Door, Linear, Marginal, Matrix, Measurement, linear_scale_for, sigma_for
+from understudy.schema.binned import Binned
+from understudy.schema.column import Column, fine_name
+from understudy.schema.spread import spread_of
+from understudy.schema.weights import fine_weights
+
+SUMS = "sums of columns"
+FOR_SUMS = Fraction(1, 2)
+"""The part of what is kept for numbers that goes to sums at the end, where a column has numbers to add up."""
+
+LEAST_DEVIATION = 0.1
+"""Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
+
+
+class Looking(Notes):
+    """What asks about numbers."""
+
+    door: Door
+    columns: Mapping[str, Binned]
+    """The columns of which sums may be asked."""
+    inside: list[Measurement]
+    """Noisy counts of finer bins."""
+    measurements: list[Measurement]
+
+    @property
+    def observations(self) -> list[Observation]:
+        """All that was measured, as a fit takes it."""
+        return [
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
+            for m in self.measurements
+        ]
+
+    def tell(self, event: Event) -> None:
+        """Pass an event on to the listener."""
+        raise NotImplementedError
+
+    def _look_inside(self, rho: Fraction) -> None:
+        """Measure where inside their bins the values of columns lie: each column by itself, with equal shares. Not part of
+        what the mechanism does: costs 1/(2σ²) for each, which was kept for it.
+        """
+        scale = sigma_for(rho / len(self.door.fine), self.door.unit)
+        for name in self.door.fine:
+            found = self.door.ask(Marginal((name,), scale))
+            self.inside.append(found)
+            self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
+
+    def _ask_sums(self, rho: Fraction, observations: Sequence[Observation], total: float, index: int) -> None:
+        """Measure a sum of each column whose mean gains by it, for ``rho`` in all. ``observations`` are all answers so far,
+        ``total`` the rows by the model.
+        """
+        names, sizes = list(self.columns), [self.door.domain[name] for name in self.columns]
+        made = partial(self._chosen, float(rho), observations, total)
+        noted = self.note_array(SUMS, len(names) + sum(sizes), made)
+        costs, weights = noted[: len(names)], np.split(noted[len(names) :], np.cumsum(sizes)[:-1])
+        asked = [(name, w, cost) for name, w, cost in zip(names, weights, costs.tolist(), strict=True) if cost > 0]
+        if not asked:  # all columns were measured by sums already: their counts, then
+            asked = [(name, np.zeros(0), 1.0) for name in names]
+        for (name, w, _), part in zip(asked, allocate(rho, [cost for *_, cost in asked]), strict=True):
+            found = self.door.ask(self._question(name, w.astype(np.int64), part))
+            self.measurements.append(found)
+            self.tell(Measured(index, found.clique, found.values.size, found.scale, float(found.rho)))
+
+    def _question(self, name: str, weights: NDArray[np.int64], rho: Fraction) -> Linear | Marginal:
+        """Return the question for the sum of a column with these weights; without any, for its counts."""
+        if not weights.size:
+            return Marginal((name,), sigma_for(rho, self.door.unit))
+        query = Matrix(weights[None], (weights.size,))
+        return Linear((name,), query, linear_scale_for(rho, query, "gaussian", self.door.unit))
+
+    def _chosen(self, rho: float, observations: Sequence[Observation], total: float) -> NDArray[np.float64]:
+        """Return what each column's sum costs, 0 for none, and then the whole weights of each."""
+        added = self.door.unit.kind == "add-remove"
+        noise = self.door.unit.rows**2 * (0.5 if added else 2.0)  # a row replaced may move a sum from end to end
+        found: dict[str, Sums] = {}
+        for name, column in self.columns.items():
+            told = known(observations, name, total)
+            looked = next((m for m in self.inside if m.clique == (fine_name(name),)), None)
+            if told is None or looked is None:
+                continue
+            spread = spread_of(column, fine_weights(column, told.counts, looked.values, looked.sigma**2))
+            counted = np.isin(np.arange(column.size), spread.codes())
+            sums = Sums.of(told, spread.means(), counted, noise)
+            if sums is not None:
+                found[name] = sums
+        costs = shared(found, rho)
+        weights = [np.zeros(column.size) for column in self.columns.values()]
+        for k, name in enumerate(self.columns):
+            if name in costs:
+                weights[k] = np.rint(FINE * found[name].weights[found[name].left(costs[name])[1]])
+        return np.concatenate([[costs.get(name, 0.0) for name in self.columns], *weights])
+
+
+def summable(columns: Sequence[Column]) -> dict[str, Binned]:
+    """Return the columns of numbers that have values inside their bins."""
+    return {c.name: c for c in columns if isinstance(c, Binned) and c.numeric and c.fine is not None}
