@@ -228,7 +228,8 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     rho = min(asked.budget.rho * Fraction(rows, len(codes) * asked.unit.rows) ** 2, Fraction(RHOS[1]))
     began = monotonic()
     unit = asked.unit.kind
-    release = synthesize(codes, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
+    own = codes[:, : len(schema.read)]
+    release = synthesize(own, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
     seconds = monotonic() - began
     error, manifest = rehearsed_error(workload, codes, release), release.manifest
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
@@ -259,13 +260,13 @@ def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.
 
     Impossible combinations are drawn again, a few times, and dropped in the end.
     """
-    habits = [rng.dirichlet(np.full(size, 0.5), size=CLASSES) for size in schema.domain.sizes]
-    found = _draw(habits, rows, rng)
+    habits = [rng.dirichlet(np.full(column.size, 0.5), size=CLASSES) for column in schema.read]
+    found = schema.follow(_draw(habits, rows, rng))
     for _ in range(20):
         wrong = _forbidden(found, schema)
         if not wrong.any():
             break
-        found[wrong] = _draw(habits, int(wrong.sum()), rng)
+        found[wrong] = schema.follow(_draw(habits, int(wrong.sum()), rng))
     return found[~_forbidden(found, schema)]
 
 

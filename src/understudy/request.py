@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from understudy.domain import Combinations
 from understudy.errors import BudgetError, LedgerError, SourceError, UserError, WorkloadError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
@@ -115,7 +116,7 @@ class Request:
         given: dict[str, Any] = {"mechanism": mechanism, "options": options, "unit": unit, "rows": rows, "memory": memory}
         again = partial(cls.of, **given, confidence=confidence, seed=seed)
         budget, beside = _with_texts(budget) if declared.open else (budget, 0.0)
-        queries, name = workload_of(workload, declared)
+        queries, name = _asked_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
         neighbours = unit_of(unit, declared)
         errors: dict[str, float] = {}
@@ -123,6 +124,10 @@ class Request:
             case = Case(queries, budget.rho, neighbours, taken.get("max_size", AimConfig().max_size), wanted or GUESSED_ROWS)
             mechanism, errors = _chosen(case, taken)
         _require_growing(mechanism, taken)
+        if mechanism_of(mechanism, taken).follows and (queries.domain != declared.domain or _follow(workload, queries)):
+            declared = declared.lifted
+        if queries.domain != declared.domain:
+            queries, name = workload_of(workload, declared)
         taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted, drawn=declared.drawn)
         how = mechanism_of(mechanism, taken)
         read = (declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
@@ -236,6 +241,21 @@ def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
     if wrong := next((column.name for column in schema.open if column.name in summed), None):
         raise WorkloadError(f'"{wrong}" is an open column, whose values are not known yet: it has no sums to ask for.')
     return found, name
+
+
+def _asked_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
+    """Return the workload; where a query names a derived column that has codes when it is modelled, with these."""
+    try:
+        return workload_of(workload, schema)
+    except UserError:
+        if schema.lifted is schema or isinstance(workload, Workload):
+            raise
+        return workload_of(workload, schema.lifted)
+
+
+def _follow(workload: Queries, found: Workload) -> bool:
+    """Whether derived columns are part of a workload, as of all pairs they are; of a list only where it names one."""
+    return not isinstance(workload, Workload) and isinstance(found.cliques, Combinations)
 
 
 def _workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:

@@ -88,6 +88,11 @@ class Aim(Mechanism):
         return "aim"
 
     @property
+    def follows(self) -> bool:
+        """Whether it models derived columns: where its models can hold to what they follow from."""
+        return self.config.zeros and self.estimation.graphical
+
+    @property
     def estimation(self) -> Estimation:
         """How its models are fitted."""
         return ESTIMATORS[self.config.estimator]
