@@ -32,12 +32,13 @@ from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import OPEN_SHARE, Queries, Request, budget_of, options_of
+from understudy.request import OPEN_SHARE, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
 from understudy.synthesize import synthesize
 from understudy.workload import Workload
+from understudy.workload.wanted import Queries
 
 MOST_REHEARSED = 200_000
 """Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""

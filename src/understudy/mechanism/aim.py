@@ -18,7 +18,7 @@ finished model is from the table, which bounds rest on.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -138,7 +138,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             if nothing_left and not budget.final:
                 model = measure_again(run, config, turns.found)  # not in the paper: costs what is left
             if nothing_left or budget.final:
-                rounds = config.rounds_for(len(run.domain))
+                rounds = config.rounds_for(len(run.domain) - len(run.told))
                 if run.take(AGAIN):
                     measure_by_need(run, config, model)  # not in the paper, nor in AIM: costs what was kept for it
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
@@ -256,7 +256,7 @@ def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction
 def measure_again(run: Run, config: AimConfig, found: Sequence[Clique]) -> Model:
     """Measure one-way marginals and what was ``found`` once more. Costs all that is left."""
     queries = {m.clique: m.query for m in run.measurements}
-    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config), *found]))
+    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config, run.told), *found]))
     parts = allocate(run.remaining, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
     for clique, part in zip(cliques, parts, strict=True):
         query, unit = queries[clique], run.door.unit
@@ -277,7 +277,9 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     config = pool.config
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
     some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
-    hopeful = list(judge.hopeful(run, model, some, scale))
+    told = run.told
+    new = [r for r in some if not any(name in r and others <= {*r} for name, others in told.items())] if told else some
+    hopeful = list(judge.hopeful(run, model, new or some, scale))
     if not run.estimation.graphical:
         return held_at_once(run.domain, run.estimation.within(run.domain, run.model_cliques, hopeful, limit))
     return allowed(run.domain, run.model_cliques, hopeful, limit)
@@ -290,7 +292,7 @@ def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model,
     the noise, with less of it, as Algorithm 3 would, for choices that rest on them would be blind. Costs 1/(2σ²) for each
     once more, at most α of what is left.
     """
-    cliques = _initial_cliques(run.workload, config)
+    cliques = _initial_cliques(run.workload, config, run.told)
     model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
     more = wide_share(len(cliques), config) * run.rho - run.spent
     if more > 0 and _too_noisy(run, config, model, CLEAR_ENOUGH):
@@ -334,7 +336,10 @@ def _too_noisy(run: Run, config: AimConfig, model: Model, most: float = TOO_NOIS
 
 def initial_budget(run: Run, config: AimConfig) -> RoundBudget:
     """Lines 4 and 9, or equal rounds when not adaptive; refused where Algorithm 2 would leave nothing over."""
-    initial, rounds = len(_initial_cliques(run.workload, config)), config.rounds_for(len(run.domain))
+    initial, rounds = (
+        len(_initial_cliques(run.workload, config, run.told)),
+        config.rounds_for(len(run.domain) - len(run.told)),
+    )
     if not config.adaptive:
         return equal_budget(run.rho, rounds, config.share, initial)
     budget = first_budget(run.rho, rounds, config.share)
@@ -350,13 +355,14 @@ def next_budget(run: Run, config: AimConfig, budget: RoundBudget) -> RoundBudget
     """Algorithm 3, line 8: is this the last round? When not adaptive, the last is simply number T."""
     if config.adaptive:
         return budget.within(run.remaining, config.share)
-    if len(run.rounds) + 1 == config.rounds_for(len(run.domain)):
+    if len(run.rounds) + 1 == config.rounds_for(len(run.domain) - len(run.told)):
         return last_budget(run.remaining, config.share)
     return budget
 
 
-def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
-    return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
+def _initial_cliques(workload: Workload, config: AimConfig, told: Collection[str] = ()) -> list[Clique]:
+    """Return what is measured first; what others tell (derived columns) follows from these."""
+    return [(a,) for a in workload.attributes if a not in told] if config.initial == "independent" else [()]
 
 
 def to_check(run: Run, config: CheckedConfig, model: Model) -> list[Clique]:

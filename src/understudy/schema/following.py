@@ -55,7 +55,7 @@ class Follower(Listed):
         cells = np.repeat(places.T, self.size - 1, axis=0)
         others = (self.told.reshape(-1, 1) + np.arange(1, self.size)) % self.size
         return DeclaredZeros(
-            (*self.parents, self.name), np.column_stack([cells, others.ravel()]), rule=f"{self.name} follows"
+            (*self.parents, self.name), np.column_stack([cells, others.ravel()]), rule=f"{self.name} follows", told=self.name
         )
 
 
