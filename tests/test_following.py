@@ -138,3 +138,33 @@ def test_it_is_evaluated_and_planned(release: understudy.Release, schema: Schema
     found = evaluate(households(), release)
     assert "persons" in [column.name for column in found.columns]
     assert plan(schema, rows=1000, epsilon=1, workload="all-2way").rehearsal is not None
+
+
+def test_a_column_with_one_value_costs_nothing() -> None:
+    table = households(2_000)
+    constant = table.append_column("country", pa.array(["here"] * len(table)))
+    one = '[columns.country]\nkind = "categorical"\nvalues = ["here"]\nother = "here"\n'
+    settings = {"epsilon": 1, "workload": "all-2way", "seed": 0, "progress": False}
+    with_it, without = (
+        synthesize(constant, parse_schema(OWN + one), **settings),
+        synthesize(table, parse_schema(OWN), **settings),
+    )
+    assert not any("country" in charge.purpose for charge in with_it.manifest.charges)
+    purposes = [[c.purpose for c in one.manifest.charges if c.purpose.startswith("measure")] for one in (with_it, without)]
+    assert purposes[0] == purposes[1]
+    assert set(with_it.table["country"].to_pylist()) == {"here"}
+
+
+def test_a_table_of_constants_alone_is_made() -> None:
+    one = '[columns.country]\nkind = "categorical"\nvalues = ["here"]\nother = "here"\n'
+    made = synthesize(pa.table({"country": ["here"] * 900}), parse_schema(one), epsilon=1, seed=0, progress=False)
+    assert set(made.table["country"].to_pylist()) == {"here"}
+
+
+def test_who_a_person_is_can_be_asked_for_by_nobody() -> None:
+    table = households(400).append_column("who", pa.array(range(400)))
+    schema = parse_schema('person = "who"\nrows_per_person = 2\n' + OWN)
+    release = synthesize(table, schema, epsilon=1, workload="all-2way", seed=0, progress=False)
+    for ask in (lambda: release.marginal("who"), lambda: release.answer("mean(income) by who")):
+        with pytest.raises(UserError, match='"who" identifies a person'):
+            ask()

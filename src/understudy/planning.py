@@ -178,13 +178,12 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     """Return what follows from the settings alone."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
     assert isinstance(config, AimConfig)  # plans are for AIM
-    most_rounds = config.rounds_for(len(schema.domain))
+    asked_for = max(1, sum(column.size > 1 for column in schema.read))  # the others follow, at no cost
+    most_rounds = config.rounds_for(asked_for)
     left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
     sigma = sigma_for(first_budget(left, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
-    affordable = (
-        1 - max(wide_share(len(schema.domain), config), config.share * len(schema.domain) / most_rounds)
-    ) * most_rounds
+    affordable = (1 - max(wide_share(asked_for, config), config.share * asked_for / most_rounds)) * most_rounds
     forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
     least = tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros])
     base = PROCESS + (0 if schema.person is None else memory_for(rows))

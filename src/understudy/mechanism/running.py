@@ -223,12 +223,6 @@ class Run(Notes):
         held = () if self.prior is None else self.prior.model.parameters
         return list(dict.fromkeys([*(m.clique for m in self.measurements), *(z.clique for z in self.zeros), *held]))
 
-    @property
-    def told(self) -> dict[str, frozenset[str]]:
-        """The attributes whose codes others tell, and these; only where the workload has them all."""
-        found = {z.told: frozenset(z.clique) - {z.told} for z in self.zeros if z.told is not None}
-        return {name: others for name, others in found.items() if others <= {*self.workload.attributes}}
-
     @contextmanager
     def running(self) -> Iterator[None]:
         """Announce the run; when it fails, say what stays spent before the error goes on."""

@@ -162,8 +162,10 @@ class Schema:
             raise SchemaError(f'The table has two columns named "{twice}"; rename one of them.')
 
     def require_counted(self, names: Iterable[str]) -> None:
-        """Refuse the name of a derived column where a column with codes is asked for."""
+        """Refuse the name of a derived column, or of who a person is, where a column with codes is asked for."""
         wanted = set(names)
+        if self.person is not None and self.person.column in wanted:
+            raise SchemaError(f'Column "{self.person.column}" identifies a person: it is never counted, and never released.')
         for column in self.derived:
             if column.name in wanted and column.name not in self.domain:
                 parents = " and ".join(f'"{parent.name}"' for parent in column.parents)
