@@ -41,7 +41,7 @@ from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
 from understudy.mechanism.strategy import strategy_for
-from understudy.mechanism.told import free, told, without_told
+from understudy.mechanism.told import constant, free, without_told
 from understudy.mechanism.turns import Rounds, Seen, Turns, by_chance
 from understudy.model import CELL_BYTES, Model
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
@@ -257,7 +257,7 @@ def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction
 def measure_again(run: Run, config: AimConfig, found: Sequence[Clique]) -> Model:
     """Measure one-way marginals and what was ``found`` once more. Costs all that is left."""
     queries = {m.clique: m.query for m in run.measurements}
-    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config, told(run)), *found]))
+    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config, constant(run)), *found]))
     parts = allocate(run.remaining, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
     for clique, part in zip(cliques, parts, strict=True):
         query, unit = queries[clique], run.door.unit
@@ -291,7 +291,7 @@ def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model,
     the noise, with less of it, as Algorithm 3 would, for choices that rest on them would be blind. Costs 1/(2σ²) for each
     once more, at most α of what is left.
     """
-    cliques = _initial_cliques(run.workload, config, told(run))
+    cliques = _initial_cliques(run.workload, config, constant(run))
     model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
     more = wide_share(len(cliques), config) * run.rho - run.spent
     if more > 0 and _too_noisy(run, config, model, CLEAR_ENOUGH):
@@ -336,7 +336,7 @@ def _too_noisy(run: Run, config: AimConfig, model: Model, most: float = TOO_NOIS
 def initial_budget(run: Run, config: AimConfig) -> RoundBudget:
     """Lines 4 and 9, or equal rounds when not adaptive; refused where Algorithm 2 would leave nothing over."""
     initial, rounds = (
-        len(_initial_cliques(run.workload, config, told(run))),
+        len(_initial_cliques(run.workload, config, constant(run))),
         config.rounds_for(free(run)),
     )
     if not config.adaptive:
@@ -360,7 +360,7 @@ def next_budget(run: Run, config: AimConfig, budget: RoundBudget) -> RoundBudget
 
 
 def _initial_cliques(workload: Workload, config: AimConfig, known: Collection[str] = ()) -> list[Clique]:
-    """Return what is measured first; what others tell (derived columns) follows from these."""
+    """Return what is measured first; of a column with one value, nothing is."""
     alone: list[Clique] = [(a,) for a in workload.attributes if a not in known]
     return alone if alone and config.initial == "independent" else [()]
 
