@@ -171,3 +171,16 @@ def test_who_a_person_is_can_be_asked_for_by_nobody() -> None:
     for ask in (lambda: release.marginal("who"), lambda: release.answer("mean(income) by who")):
         with pytest.raises(UserError, match='"who" identifies a person'):
             ask()
+
+
+def test_its_own_values_in_the_table_are_never_read(schema: Schema, tmp_path: Path) -> None:
+    table = households(400)
+    other = table.append_column("persons", pa.array(["secret"] * 400)).append_column(
+        "many", pa.array([None] * 400, pa.string())
+    )
+    pyarrow.csv.write_csv(other, tmp_path / "other.csv")
+    cliques = [("persons",), ("income", "persons"), ("many",)]
+    expected = open_source(table, schema.lifted).count(cliques)
+    for data in (other, tmp_path / "other.csv"):
+        found = open_source(data, schema.lifted).count(cliques)
+        assert all((one == two).all() for one, two in zip(found, expected, strict=True))
