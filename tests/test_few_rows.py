@@ -19,7 +19,7 @@ def summary(rows: int, epsilon: float) -> str:
 def test_columns_that_are_made_by_themselves_are_said_to_be() -> None:
     said = summary(40, 0.1)
     assert "no two columns were measured together" in said
-    assert "over 200% (which says nothing)" in said
+    assert "a bound above 200% says nothing" in said
 
 
 def test_nothing_of_it_is_said_where_pairs_were_measured() -> None:

@@ -40,11 +40,6 @@ FARTHEST = 2.0
 ALONE = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
 
 
-def _share(share: float) -> str:
-    """Return a bound as a share of the rows; one that says nothing is said to."""
-    return percent(share) if share <= FARTHEST else f"over {percent(FARTHEST)} (which says nothing)"
-
-
 def _alone(manifest: Manifest) -> bool:
     """Whether each column is made by itself, though a model could have had pairs."""
     return bool(manifest.model.cliques) and all(len(clique) == 1 for clique in manifest.model.cliques)
@@ -58,8 +53,9 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     in_rounds = f", {rounds} round{'s' * (rounds != 1)}" if rounds else ""
     how = f"{manifest.mechanism.name}{in_rounds}, {len(manifest.charges)} charges"
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
-    middle, worst = (_share(shares[len(shares) // 2]), _share(shares[-1])) if shares else ("", "")
+    middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
     spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
+    spread += "; a bound above 200% says nothing" if shares and shares[-1] > FARTHEST else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
         *([("schema", learnt)] if (learnt := learning(manifest)) is not None else []),
