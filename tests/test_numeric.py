@@ -12,8 +12,8 @@ import understudy
 from understudy import Release
 from understudy.errors import WorkloadError
 from understudy.evaluate import evaluate
-from understudy.request import workload_of
 from understudy.schema import parse_schema
+from understudy.workload.wanted import workload_of
 
 SCHEMA = parse_schema(
     """

@@ -222,6 +222,8 @@ class Zeros:
 
     clique: Clique
     cells: NDArray[np.int64]
+    told: str | None = field(default=None, kw_only=True)
+    """The attribute of which the others of the clique tell the code, if there is one: it need not be asked for."""
 
     def table(self, domain: Domain) -> NDArray[np.bool_]:
         """Return which cells of the marginal on ``clique`` are forbidden."""

@@ -34,12 +34,13 @@ from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import OPEN_SHARE, Queries, Request, budget_of, options_of
+from understudy.request import OPEN_SHARE, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
 from understudy.synthesize import synthesize
 from understudy.workload import Workload
+from understudy.workload.wanted import Queries
 
 MOST_REHEARSED = 200_000
 """Rows of a rehearsal; counting is a small part of a run, so more would change little but time."""
@@ -179,14 +180,13 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
     """Return what follows from the settings alone."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
     assert isinstance(config, Aim2Config)  # plans are for AIM2
-    most_rounds = config.as_aim.rounds_for(len(schema.domain))
+    asked_for = max(1, sum(column.size > 1 for column in schema.read))  # the others follow, at no cost
+    most_rounds = config.as_aim.rounds_for(asked_for)
     left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
     again = 0 if take_turns(queries.closure) else AGAIN
     sigma = sigma_for(first_budget((1 - again) * left, most_rounds, config.share).measure, asked.unit)
     single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
-    affordable = (
-        1 - max(wide_share(len(schema.domain), config.as_aim), config.share * len(schema.domain) / most_rounds)
-    ) * most_rounds
+    affordable = (1 - max(wide_share(asked_for, config.as_aim), config.share * asked_for / most_rounds)) * most_rounds
     forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
     least = tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros])
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
@@ -231,7 +231,8 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     rho = min(asked.budget.rho * Fraction(rows, len(codes) * asked.unit.rows) ** 2, Fraction(RHOS[1]))
     began = monotonic()
     unit = asked.unit.kind
-    release = synthesize(codes, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
+    own = codes[:, : len(schema.read)]
+    release = synthesize(own, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
     seconds = monotonic() - began
     error, manifest = rehearsed_error(workload, codes, release), release.manifest
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)
@@ -262,13 +263,13 @@ def stand_in(schema: Schema, rows: int, rng: np.random.Generator) -> NDArray[np.
 
     Impossible combinations are drawn again, a few times, and dropped in the end.
     """
-    habits = [rng.dirichlet(np.full(size, 0.5), size=CLASSES) for size in schema.domain.sizes]
-    found = _draw(habits, rows, rng)
+    habits = [rng.dirichlet(np.full(column.size, 0.5), size=CLASSES) for column in schema.read]
+    found = schema.follow(_draw(habits, rows, rng))
     for _ in range(20):
         wrong = _forbidden(found, schema)
         if not wrong.any():
             break
-        found[wrong] = _draw(habits, int(wrong.sum()), rng)
+        found[wrong] = schema.follow(_draw(habits, int(wrong.sum()), rng))
     return found[~_forbidden(found, schema)]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from understudy.errors import BudgetError, LedgerError, SourceError, UserError, WorkloadError, did_you_mean
+from understudy.errors import BudgetError, LedgerError, SourceError, UserError, did_you_mean
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place
 from understudy.ledger.state import BESIDE
@@ -33,12 +33,11 @@ from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
 from understudy.release.storage import require_format
 from understudy.schema import Schema, load_schema
-from understudy.schema.measures import measure_of
 from understudy.source import open_source
-from understudy.workload import Query, Workload
+from understudy.workload import Workload
+from understudy.workload.wanted import Queries, asked_of, by_rule, workload_of
 
 UnitName = Literal["add-remove", "replace"]
-Queries = str | Workload | Iterable[Query]
 TEXTS_SHARE = 0.25
 """Of delta, for texts that few people share, where texts are learnt; the rest is for the noise."""
 OPEN_SHARE = Fraction(1, 10)
@@ -115,7 +114,7 @@ class Request:
         given: dict[str, Any] = {"mechanism": mechanism, "options": options, "unit": unit, "rows": rows, "memory": memory}
         again = partial(cls.of, **given, confidence=confidence, seed=seed)
         budget, beside = _with_texts(budget) if declared.open else (budget, 0.0)
-        queries, name = workload_of(workload, declared)
+        queries, name = asked_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
         neighbours = unit_of(unit, declared)
         errors: dict[str, float] = {}
@@ -123,6 +122,10 @@ class Request:
             case = Case(queries, budget.rho, neighbours, taken.get("max_size", AimConfig().max_size), wanted or GUESSED_ROWS)
             mechanism, errors = _chosen(case, taken)
         _require_growing(mechanism, taken)
+        if mechanism_of(mechanism, taken).follows and (queries.domain != declared.domain or by_rule(workload, queries)):
+            declared = declared.lifted
+        if queries.domain != declared.domain:
+            queries, name = workload_of(workload, declared)
         taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted, drawn=declared.drawn)
         how = mechanism_of(mechanism, taken)
         read = (declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
@@ -227,33 +230,6 @@ def _with_texts(budget: Budget) -> tuple[Budget, float]:
         )
     texts = budget.delta * TEXTS_SHARE
     return replace(budget, rho=Budget.of(epsilon=budget.epsilon, delta=budget.delta - texts).rho), texts
-
-
-def workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
-    """Return the workload and the name that the release gives it (a file's name is nobody's business)."""
-    found, name = _workload_of(workload, schema)
-    summed = {name for asked in found.asked.values() for name in asked}
-    if wrong := next((column.name for column in schema.open if column.name in summed), None):
-        raise WorkloadError(f'"{wrong}" is an open column, whose values are not known yet: it has no sums to ask for.')
-    return found, name
-
-
-def _workload_of(workload: Queries, schema: Schema) -> tuple[Workload, str]:
-    if isinstance(workload, Workload):
-        return workload, "custom"
-    if not isinstance(workload, str | Path):
-        return Workload.of(schema.domain, workload, partial(middles, schema)), "custom"
-    text = str(workload)
-    return Workload.parse(text, schema.domain, partial(middles, schema)), "custom" if Path(text).is_file() else text
-
-
-def middles(schema: Schema, name: str) -> list[float]:
-    """Return what each value of a column counts as in a total: the middle of its bin, 0 where it is missing."""
-    column = next((c for c in schema.columns if c.name == name), None)
-    measure = None if column is None else measure_of(column)
-    if measure is None or measure.space != "number":
-        raise WorkloadError(f'"{name}" has no totals: only columns of numbers have.')
-    return [float(x) for x in np.nan_to_num((measure.low + measure.high) / 2)]
 
 
 def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:

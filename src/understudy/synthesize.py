@@ -31,7 +31,6 @@ from understudy.release.frames import Convert, converter_for
 from understudy.release.storage import refuse_existing, require_room
 from understudy.request import (
     Output,
-    Queries,
     Request,
     UnitName,
     budget_of,
@@ -44,6 +43,7 @@ from understudy.schema import Schema, require_learnt_privately, require_reviewed
 from understudy.source import Csv, Sql, unopened
 from understudy.source.opened import OpenSource
 from understudy.source.unopened import Unopened
+from understudy.workload.wanted import Queries
 
 
 def synthesize(

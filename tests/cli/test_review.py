@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from understudy import draft_schema
 from understudy.cli import main
 from understudy.review.marks import marks_of
 from understudy.schema import load_schema
@@ -158,15 +159,21 @@ def wait_for_end(child: int, terminal: int, until: float) -> int:
     return -1
 
 
-def test_a_review_without_a_terminal_says_so(drafted: Path) -> None:
-    """Keys come from a terminal; a pipe in a session without one has none."""
-    before = drafted.read_text()
+@pytest.mark.parametrize("keys", ["aaaay", "a\na\n\n a a\ny\n"])
+def test_answers_can_be_piped(drafted: Path, keys: str) -> None:
+    """Also in a session without a terminal, and with blanks or ends of lines between the keys."""
     command = [sys.executable, "-m", "understudy", "schema", "review", str(drafted)]
-    ended = subprocess.run(command, input="aaaay", capture_output=True, text=True, start_new_session=True, check=False)
+    ended = subprocess.run(command, input=keys, capture_output=True, text=True, start_new_session=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert not load_schema(drafted).draft
+
+
+def test_answers_that_end_too_early_keep_what_was_decided(drafted: Path) -> None:
+    command = [sys.executable, "-m", "understudy", "schema", "review", str(drafted)]
+    ended = subprocess.run(command, input="aa", capture_output=True, text=True, start_new_session=True, check=False)
     assert ended.returncode == 2
-    assert "needs a terminal" in ended.stderr
-    assert "/dev/tty" not in ended.stderr
-    assert drafted.read_text() == before
+    assert "The answers ended before the review did" in ended.stderr
+    assert [mark.column for mark in marks_of(drafted.read_text())] == ["wage", "code"]
 
 
 @pytest.fixture
@@ -237,3 +244,15 @@ def test_a_column_is_declared_to_be_the_person(tmp_path: Path) -> None:
     schema = load_schema(tmp_path / "a.toml")
     assert schema.person is not None
     assert (schema.person.column, schema.person.rows, schema.draft) == ("patient_id", 3, False)
+
+
+def test_a_person_is_declared_once(tmp_path: Path) -> None:
+    """Who a person is, is decided: of another identifier it is not asked again."""
+    path = tmp_path / "draft.toml"
+    lines = "".join(f"P{i % 500:05},Q{(i * 7) % 600:05},{i % 40}\n" for i in range(3000))
+    (tmp_path / "t.csv").write_text("patient_id,doctor_id,age\n" + lines)
+    path.write_text(draft_schema(tmp_path / "t.csv"))
+    shown = review(path, "op5\nq").output
+    first, second = shown.split("rows of each person")
+    assert "[p]erson" in first
+    assert "[p]erson" not in second

@@ -308,3 +308,33 @@ def test_few_numbers_with_gaps_between_them_are_codes() -> None:
     assert drafted["flag"].type == pa.int64()
     assert {mark.column for mark in marks_of(text) if mark.message.startswith("these 3 values were seen")} == {"flag"}
     assert check_schema(rows, drafted) == []
+
+
+def test_what_means_missing_beside_numbers_means_it_among_texts(tmp_path: Path) -> None:
+    """A census excerpt has N for "not applicable" in every column that it does not apply to; beside Y it is an answer."""
+    rows = [("N" if i % 3 == 0 else str(i % 70), "N" if i % 3 == 0 else "abc"[i % 3], "YN"[i % 2]) for i in range(600)]
+    (tmp_path / "t.csv").write_text("income,trade,owner\n" + "".join(",".join(row) + "\n" for row in rows))
+    schema = parse_schema(draft_schema(tmp_path / "t.csv"))
+    assert schema["income"].own_nulls == ("N",)
+    assert schema["trade"].own_nulls == ("N",)
+    assert "N" not in schema["trade"].ordinary_labels()
+    assert "N" in schema["owner"].ordinary_labels()
+    assert 'seems to mean "missing"' in draft_schema(tmp_path / "t.csv").split("[columns.trade]")[0].splitlines()[-1]
+
+
+def test_days_in_eight_digits_are_days_and_other_numbers_are_not(tmp_path: Path) -> None:
+    days = [f"2022{1 + i % 12:02}{1 + i % 28:02}" for i in range(600)]
+    rows = zip(
+        days,
+        (20220000 + i % 300 for i in range(600)),
+        ("N" if i % 9 == 0 else day for i, day in enumerate(days)),
+        strict=True,
+    )
+    (tmp_path / "t.csv").write_text("day,number,other\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    schema = parse_schema(draft_schema(tmp_path / "t.csv"))
+    assert [column.kind for column in schema.columns] == ["date", "integer", "date"]
+    assert schema["other"].own_nulls == ("N",)
+    back = schema.decode(
+        schema.encode(pa.table({"day": days, "number": [1] * 600, "other": days})), np.random.default_rng(0)
+    )
+    assert all(len(day) == 8 and day.startswith("2022") for day in back["day"].to_pylist())

@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from understudy.cli.terminal import escaped
 from understudy.errors import InternalError, Spent, UserError
 from understudy.ledger.keeping import in_words, mark
 from understudy.schema import SchemaFileError
@@ -38,7 +39,7 @@ class Ended(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the lines, where anybody listens."""
-        with suppress(OSError):
+        with suppress(OSError), escaped():
             click.echo(self.message, err=True, file=file)
 
 
@@ -83,7 +84,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and translate however it fails."""
         try:
-            with stoppable():
+            with stoppable(), escaped():
                 return super().invoke(ctx)
         except click.UsageError as error:
             if not error.format_message() or isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):

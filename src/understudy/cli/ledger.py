@@ -192,7 +192,9 @@ def lines(dataset: Dataset) -> list[str]:
         else:
             found.append(f"  {name:<9} rho = {digits(rho):<12} epsilon = {dataset.epsilon_of(rho):.4g}")
     if dataset.delta_beside:
-        found.append(f"  texts     {float(dataset.delta_beside):.3g} of delta, for learnt texts; epsilons are at the rest")
+        found.append(
+            f"  texts     {float(dataset.delta_beside):.3g} of delta, for learnt texts: an epsilon is less rho at the rest"
+        )
     if dataset.unit is not None:
         found.append(f"  protects  {dataset.unit.protects}")
     for run in dataset.runs:

@@ -5,6 +5,7 @@ Reads and writes the schema file alone. Every decision is written at once, so th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def _key(text: str, group: Group, like: Group) -> str:
         "t": len(like.marks) > 1,
         "u": all(one.about_texts for one in group.marks) and not (several and mark.left_out),
         "l": mark.column is not None and not mark.left_out,
-        "p": mark.about_person,
+        "p": mark.about_person and parse_schema(text).person is None,
         "f": not mark.left_out,
     }
     known = {key: word for key, word in (SEVERAL if several else ONE).items() if sense.get(key, True)}
@@ -153,7 +154,13 @@ def _wait_for(known: Mapping[str, str]) -> str:
 
 
 def _pressed() -> str:
-    """Wait for any key."""
+    """Wait for any key; where answers are piped, take the next one, whatever blanks and ends of lines stand before it."""
+    if not sys.stdin.isatty():
+        while (key := sys.stdin.read(1)).isspace():
+            pass
+        if not key:
+            raise UserError("The answers ended before the review did. What was decided is in the file.")
+        return key.lower()
     try:
         return click.getchar().lower()
     except OSError:

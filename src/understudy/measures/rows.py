@@ -108,6 +108,7 @@ def read_rows(rows: UsedRows, schema: Schema, by: Sequence[str] = ()) -> Rows:
 
 def rows_of_codes(codes: NDArray[Any], schema: Schema, by: Sequence[str] = ()) -> Rows:
     """Read a table of which only codes are known: a bin of several numbers has none."""
+    codes = schema.follow(np.asarray(codes))
     blocks = (pack(codes[i : i + AT_ONCE], schema.domain.sizes) for i in range(0, len(codes), AT_ONCE))
     return _gathered(((b, _known(b, schema)) for b in blocks), schema, by)
 
@@ -120,7 +121,11 @@ def _known(codes: Codes, schema: Schema) -> dict[str, Floats]:
 def _parts(rows: UsedRows, schema: Schema) -> Iterator[Part]:
     for batch, codes, used in rows.used():
         numbers = {
-            c.name: numbers_of(c, batch.column(i), codes.columns[i])[used]
+            c.name: (
+                numbers_of_codes(c, codes.columns[i].astype(np.intp))
+                if c.parents
+                else numbers_of(c, batch.column(i), codes.columns[i])
+            )[used]
             for i, c in enumerate(schema.columns)
             if has_numbers(c)
         }

@@ -19,7 +19,7 @@ from understudy.source.frames import read_arrow
 from understudy.source.guard import guarded
 from understudy.source.opening import open_reader
 from understudy.source.protocol import Reader
-from understudy.source.tables import AllRows, rows_of
+from understudy.source.tables import AllRows, rows_of, to_read
 
 
 class Synthetic(Protocol):
@@ -46,7 +46,8 @@ def open_table(data: Any, schema: Schema) -> tuple[Source, Reader | None]:
     if _codes_alone(data):
         return open_source(data, schema), None
     person = schema.person
-    names = [*schema.domain] if person is None else [*schema.domain, person.column]
+    names = to_read(schema.columns)
+    names += [] if person is None else [person.column]
     reader = open_reader(data, names, schema.csv)
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema), reader
@@ -57,7 +58,7 @@ def open_table(data: Any, schema: Schema) -> tuple[Source, Reader | None]:
 def read_tables(data: Any, reader: Reader | None, release: Synthetic, holdout: Any, by: Sequence[str]) -> Tables:
     """Read all rows once, and sample them."""
     schema = release.schema
-    made = AllRows(read_arrow(release.arrow, [*schema.domain]), schema)  # it has no column that identifies a person
+    made = AllRows(read_arrow(release.arrow, to_read(schema.columns)), schema)  # it has no column that identifies a person
     held = None if holdout is None else _rows(holdout, open_table(holdout, schema)[1], schema, ())
     return Tables(_rows(data, reader, schema, by), read_rows(made, schema, by), held, release.weight)
 

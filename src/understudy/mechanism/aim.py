@@ -18,7 +18,7 @@ finished model is from the table, which bounds rest on.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -41,6 +41,7 @@ from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import RoundBudget, allocate, equal_budget, first_budget, last_budget
 from understudy.mechanism.starting import prepare, started
 from understudy.mechanism.strategy import strategy_for
+from understudy.mechanism.told import constant, free, without_told
 from understudy.mechanism.turns import Rounds, Seen, Turns, by_chance
 from understudy.model import CELL_BYTES, Model
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
@@ -88,6 +89,11 @@ class Aim(Mechanism):
         return "aim"
 
     @property
+    def follows(self) -> bool:
+        """Whether it models derived columns: where its models can hold to what they follow from."""
+        return self.config.zeros and self.estimation.graphical
+
+    @property
     def estimation(self) -> Estimation:
         """How its models are fitted."""
         return ESTIMATORS[self.config.estimator]
@@ -133,7 +139,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
             if nothing_left and not budget.final:
                 model = measure_again(run, config, turns.found)  # not in the paper: costs what is left
             if nothing_left or budget.final:
-                rounds = config.rounds_for(len(run.domain))
+                rounds = config.rounds_for(free(run))
                 if run.take(AGAIN):
                     measure_by_need(run, config, model)  # not in the paper, nor in AIM: costs what was kept for it
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
@@ -251,7 +257,7 @@ def measure_chosen(run: Run, config: AimConfig, chosen: Candidate, rho: Fraction
 def measure_again(run: Run, config: AimConfig, found: Sequence[Clique]) -> Model:
     """Measure one-way marginals and what was ``found`` once more. Costs all that is left."""
     queries = {m.clique: m.query for m in run.measurements}
-    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config), *found]))
+    cliques = list(dict.fromkeys([*_initial_cliques(run.workload, config, constant(run)), *found]))
     parts = allocate(run.remaining, [run.domain.cells(clique) ** (2 / 3) for clique in cliques])
     for clique, part in zip(cliques, parts, strict=True):
         query, unit = queries[clique], run.door.unit
@@ -272,7 +278,7 @@ def candidates(run: Run, pool: Pool, scale: float, limit: int, model: Model, *, 
     config = pool.config
     reach = Reach.of(run.domain, run.measurements, rows, expected_noise(config, 1.0))
     some = pool.worthwhile(reach, judge.least(scale), run.model_cliques, run.fits, run.size)
-    hopeful = list(judge.hopeful(run, model, some, scale))
+    hopeful = list(judge.hopeful(run, model, without_told(run, some), scale))
     if not run.estimation.graphical:
         return held_at_once(run.domain, run.estimation.within(run.domain, run.model_cliques, hopeful, limit))
     return allowed(run.domain, run.model_cliques, hopeful, limit)
@@ -285,7 +291,7 @@ def initialise(run: Run, config: AimConfig, budget: RoundBudget) -> tuple[Model,
     the noise, with less of it, as Algorithm 3 would, for choices that rest on them would be blind. Costs 1/(2σ²) for each
     once more, at most α of what is left.
     """
-    cliques = _initial_cliques(run.workload, config)
+    cliques = _initial_cliques(run.workload, config, constant(run))
     model = _measure_all(run, config, cliques, [budget.measure] * len(cliques))
     more = wide_share(len(cliques), config) * run.rho - run.spent
     if more > 0 and _too_noisy(run, config, model, CLEAR_ENOUGH):
@@ -329,7 +335,10 @@ def _too_noisy(run: Run, config: AimConfig, model: Model, most: float = TOO_NOIS
 
 def initial_budget(run: Run, config: AimConfig) -> RoundBudget:
     """Lines 4 and 9, or equal rounds when not adaptive; refused where Algorithm 2 would leave nothing over."""
-    initial, rounds = len(_initial_cliques(run.workload, config)), config.rounds_for(len(run.domain))
+    initial, rounds = (
+        len(_initial_cliques(run.workload, config, constant(run))),
+        config.rounds_for(free(run)),
+    )
     if not config.adaptive:
         return equal_budget(run.rho, rounds, config.share, initial)
     budget = first_budget(run.rho, rounds, config.share)
@@ -345,13 +354,15 @@ def next_budget(run: Run, config: AimConfig, budget: RoundBudget) -> RoundBudget
     """Algorithm 3, line 8: is this the last round? When not adaptive, the last is simply number T."""
     if config.adaptive:
         return budget.within(run.remaining, config.share)
-    if len(run.rounds) + 1 == config.rounds_for(len(run.domain)):
+    if len(run.rounds) + 1 == config.rounds_for(free(run)):
         return last_budget(run.remaining, config.share)
     return budget
 
 
-def _initial_cliques(workload: Workload, config: AimConfig) -> list[Clique]:
-    return [(a,) for a in workload.attributes] if config.initial == "independent" else [()]
+def _initial_cliques(workload: Workload, config: AimConfig, known: Collection[str] = ()) -> list[Clique]:
+    """Return what is measured first; of a column with one value, nothing is."""
+    alone: list[Clique] = [(a,) for a in workload.attributes if a not in known]
+    return alone if alone and config.initial == "independent" else [()]
 
 
 def to_check(run: Run, config: CheckedConfig, model: Model) -> list[Clique]:

@@ -83,6 +83,11 @@ class Aim2(Mechanism):
         """Its name in the registry."""
         return "aim2"
 
+    @property
+    def follows(self) -> bool:
+        """Whether it models derived columns: as AIM does."""
+        return Aim(self.config.as_aim).follows
+
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         return Aim(self.config.as_aim).expects(workload)

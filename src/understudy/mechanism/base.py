@@ -43,6 +43,11 @@ class Mechanism(ABC):
         return self.config.max_size if isinstance(self.config, ModelConfig) else 0
 
     @property
+    def follows(self) -> bool:
+        """Whether it models derived columns that the codes of others tell, so that it can choose what is asked of them."""
+        return False
+
+    @property
     def estimation(self) -> Estimation:
         """How its models are fitted."""
         return PGM

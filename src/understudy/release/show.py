@@ -35,6 +35,16 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
     )
 
 
+FARTHEST = 2.0
+"""The counts of two tables of as many rows differ by so many times the rows at most: a bound above that says nothing."""
+ALONE = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
+
+
+def _alone(manifest: Manifest) -> bool:
+    """Whether each column is made by itself, though a model could have had pairs."""
+    return bool(manifest.model.cliques) and all(len(clique) == 1 for clique in manifest.model.cliques)
+
+
 def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     privacy, model = manifest.privacy, manifest.model
     promise = parameters(privacy)
@@ -45,6 +55,7 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
     middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
     spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
+    spread += "; a bound above 200% says nothing" if shares and shares[-1] > FARTHEST else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
         *([("schema", learnt)] if (learnt := learning(manifest)) is not None else []),
@@ -53,5 +64,6 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
         ("made by", how),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
         ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy marginals"),
+        *([("alone", ALONE)] if len(manifest.declaration["columns"]) > 1 and _alone(manifest) else []),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),
     ]

@@ -182,6 +182,8 @@ def read(folder: Path) -> Contents:
     manifest = _manifest(folder / "release.json")
     schema = _schema(manifest)
     model = load_model(folder / "model")
+    if model.domain == schema.lifted.domain:  # a release of an earlier version has no codes of derived columns
+        schema = schema.lifted
     if model.domain != schema.domain:
         raise FormatError(f"{folder} is damaged: its model and its schema are of different tables.")
     measurements = _read_measurements(folder / "measurements", schema.domain, manifest.private)

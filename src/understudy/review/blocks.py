@@ -39,7 +39,7 @@ def header(name: str) -> str:
 
 def quote(text: str) -> str:
     """Return text as TOML spells it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def number(value: float, whole: bool) -> str:

@@ -20,6 +20,7 @@ from understudy.review.listing import draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
 from understudy.review.opening import VIEW, Opened, open_data
+from understudy.review.ordered import orders_mark
 from understudy.schema.reading import is_text
 
 HEADER = """\
@@ -39,8 +40,8 @@ def draft_schema(data: Any) -> str:
     """Return a draft (TOML) for any table with names that ``synthesize`` takes. It looks at the data, and says so."""
     with open_data(data) as opened:
         seen = [look(opened, field) for field in opened.types]
-        blocks = with_dependencies(opened, seen, [_column(one) for one in seen])
-        head = HEADER + _nullable(blocks) + _csv(opened) + _odd_lines(data, opened)
+        blocks = with_dependencies(opened, seen, _columns(seen))
+        head = HEADER + _nullable(blocks) + orders_mark(opened, seen, blocks) + _csv(opened) + _odd_lines(data, opened)
         empty = opened.ask(f"SELECT count(*) FROM {VIEW}") == [(0,)]
     if empty:
         raise SourceError("The table has no rows to look at; write the schema by hand.")
@@ -82,6 +83,14 @@ def _toml(value: str | list[str]) -> str:
 
 def _is_number(name: str) -> bool:
     return re.fullmatch(r"\s*[+-]?[0-9]*[.,]?[0-9]+\s*", name) is not None
+
+
+def _columns(seen: list[Seen]) -> list[Block]:
+    """Draft all columns; what means "missing" beside numbers or dates means it among texts too."""
+    blocks = [_column(one) for one in seen]
+    words = {word for one in seen if _drafter(one) is not draft_text for word in one.nulls if word}
+    pairs = zip(seen, blocks, strict=True)
+    return [draft_text(one, words) if words and b.lines and _drafter(one) is draft_text else b for one, b in pairs]
 
 
 def _column(seen: Seen) -> Block:

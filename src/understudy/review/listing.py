@@ -6,6 +6,7 @@ NOT PRIVATE: what it writes was seen in the data.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import pyarrow as pa
 
@@ -24,11 +25,13 @@ SURELY_MISSING = frozenset({"na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)"
 """Texts that mean "missing" among other texts too, in any case, where there are several: one alone stays a value."""
 
 
-def draft_text(seen: Seen) -> Block:
-    """Draft a column of text."""
+def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
+    """Draft a column of text; ``elsewhere`` are words that mean "missing" beside the numbers and dates of the table."""
     texts = seen.ranked(MAX_LISTED + 1)
     words = [one for one in texts if one[0].strip().lower() in SURELY_MISSING]
     words = words if len(words) + bool(seen.missing) > 1 else []
+    if not known_answers([value for value, _ in texts]):  # beside Y, N is no
+        words = [one for one in texts if one in words or one[0].strip() in elsewhere]
     ranked = [one for one in texts if one not in words]
     if not ranked:
         return Block(seen.name, why="no value was seen")

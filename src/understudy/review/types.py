@@ -21,6 +21,9 @@ _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
 _DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
 _BARE_CLOCK = "%H%M"
+_BARE_DAY = "%Y%m%d"
+_LEAST_DAYS = 20
+"""Eight digits (20220131) are days only where so many different ones all are, of the years 1900 to 2099."""
 _LEAST_TIMES = 200
 """Four digits (0517) are times of day only where there are so many different ones: else they may be codes."""
 _MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
@@ -64,8 +67,9 @@ class Spelling:
         if self.format is None:
             return f"regexp_full_match(v, {literal(patterns[self.type])}) AND TRY_CAST(v AS {self.type}) IS NOT NULL"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
-        exact = self.format in _MOMENTS or self.type == "TIME"
+        exact = self.format in (*_MOMENTS, _BARE_DAY) or self.type == "TIME"
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
+        read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
         return f"regexp_full_match(v, {literal(pattern)}) AND {read}"
 
 
@@ -82,6 +86,7 @@ def _among(text: str, words: Sequence[str]) -> str:
 
 
 CANDIDATES = (
+    Spelling("DATE", _BARE_DAY),  # before the numbers, since these are digits, too
     *(Spelling(kind) for kind in ("BOOLEAN", "BIGINT", "DOUBLE", "DATE")),
     *(Spelling("TIME", clock) for clock in (*_CLOCKS, _BARE_CLOCK)),
     *(Spelling("TIMESTAMP", moment) for moment in _MOMENTS),
@@ -100,7 +105,7 @@ def spelling(ask: Ask) -> Spelling:
     few = [one for one, strays in zip(CANDIDATES, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
     for one in sorted(few, key=lambda one: odd[CANDIDATES.index(one)] > 0):  # those without a stray come first
         strays = odd[CANDIDATES.index(one)]
-        if one.format == _BARE_CLOCK and texts - strays < _LEAST_TIMES:
+        if texts - strays < {_BARE_CLOCK: _LEAST_TIMES, _BARE_DAY: _LEAST_DAYS}.get(one.format or "", 0):
             continue
         words = _words(ask, one) if strays else ()
         if not strays or _are_marks(words, texts - strays):

@@ -6,6 +6,7 @@ Encoding sees private rows and never raises on a value; everything else here is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -29,7 +30,20 @@ def fine_name(column: str) -> str:
     return f"{column} inside its bins"
 
 
-class Undivided:
+class ByItself:
+    """A column that is read, and follows from no other."""
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The columns that it follows from: none."""
+        return ()
+
+    def follow(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int32]:
+        """Not asked of a column without parents."""
+        raise NotImplementedError
+
+
+class Undivided(ByItself):
     """A column that is counted by its codes alone: nothing finer lies inside them."""
 
     @property
@@ -102,7 +116,7 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Column(ABC):
+class Column(ByItself, ABC):
     """One declared column; ``line`` is where the schema file declares it.
 
     ``nulls`` are the texts that mean "missing" here; ``own_nulls`` those of this column alone, which also count as numbers.

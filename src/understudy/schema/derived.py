@@ -69,8 +69,11 @@ class DerivedColumn:
         """Return the value for each row of a table that has the parents; null where one of these has none."""
         if self.of_code is not None:
             return self.of_code.take(pa.array(self.parents[0].encode(table[self.parents[0].name])))
+        return self.reckon({parent.name: self._measures[parent.name].of(table[parent.name]) for parent in self.parents})
+
+    def reckon(self, values: Mapping[str, Floats]) -> pa.Array:
+        """Return what the expression is for numbers of the parents, as ``Measure`` counts them."""
         assert self.expression is not None
-        values = {parent.name: self._measures[parent.name].of(table[parent.name]) for parent in self.parents}
         moments = {name: _moments(self._measures[name], values[name]) for _, name in calendar_parts(self.expression)}
         return self._written(work_out(self.expression, values, moments))
 

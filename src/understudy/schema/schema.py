@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,7 @@ from understudy.schema.declaration import (
 )
 from understudy.schema.derived import DerivedColumn, build_derived
 from understudy.schema.dialect import problem as dialect_problem
+from understudy.schema.following import followers, own
 from understudy.schema.listed import Listed
 from understudy.schema.orders import Order, Orders, read_order
 from understudy.schema.person import Person
@@ -102,7 +103,22 @@ class Schema:
         opened = OpenedDeclaration(columns=[column.name for column in self.open], private=private)
         table = self.table.model_copy(update={"opened": opened})
         declared = self.declaration.model_copy(update={"columns": columns, "table": table})
-        return build_schema(declared, self.source, lambda path: None)
+        made = build_schema(declared, self.source, lambda path: None)
+        return made.lifted if len(self.read) < len(self.columns) else made
+
+    @property
+    def read(self) -> tuple[Column, ...]:
+        """The columns that a table must have; ``columns`` may have more, which follow from these (``lifted``)."""
+        return tuple(own(self.columns))
+
+    @cached_property
+    def lifted(self) -> Schema:
+        """The same schema, in which derived columns that codes tell have codes too, behind those of the others."""
+        found = followers(self.derived, self.read)
+        if not found or len(self.read) < len(self.columns):
+            return self
+        zeros = (*self.zeros, *(column.impossible for column in found))
+        return replace(self, columns=(*self.columns, *found), zeros=zeros)
 
     @cached_property
     def domain(self) -> Domain:
@@ -121,7 +137,7 @@ class Schema:
     @cached_property
     def written(self) -> tuple[Column | DerivedColumn, ...]:
         """The columns of a decoded table, derived ones among them, in the order of their declaration."""
-        known: dict[str, Column | DerivedColumn] = {column.name: column for column in self.columns}
+        known: dict[str, Column | DerivedColumn] = {column.name: column for column in self.read}
         known |= {column.name: column for column in self.derived}
         return tuple(known[name] for name in self.declaration.columns)
 
@@ -136,30 +152,38 @@ class Schema:
         spare = [name for name in present if name not in self.declaration.columns]
         problems = [
             Problem(f"the table has no such column.{did_you_mean(column.name, spare)}", column.name, column.line)
-            for column in self.columns
+            for column in self.read
             if column.name not in present
         ]
         if problems:
             raise SchemaFileError(self.source, problems)
-        twice = next((c.name for c in self.columns if present.count(c.name) > 1), None)
+        twice = next((c.name for c in self.read if present.count(c.name) > 1), None)
         if twice is not None:
             raise SchemaError(f'The table has two columns named "{twice}"; rename one of them.')
 
     def require_counted(self, names: Iterable[str]) -> None:
-        """Refuse the name of a derived column where a column with codes is asked for."""
+        """Refuse the name of a derived column, or of who a person is, where a column with codes is asked for."""
         wanted = set(names)
+        if self.person is not None and self.person.column in wanted:
+            raise SchemaError(f'Column "{self.person.column}" identifies a person: it is never counted, and never released.')
         for column in self.derived:
-            if column.name in wanted:
+            if column.name in wanted and column.name not in self.domain:
                 parents = " and ".join(f'"{parent.name}"' for parent in column.parents)
                 raise SchemaError(f'Column "{column.name}" is derived, and has no counts of its own; ask for {parents}.')
 
     def encode(self, table: pa.Table | pa.RecordBatch) -> NDArray[np.int32]:
         """Return codes, rows × columns, each column contiguous. Any value gets a code; no row is dropped."""
         self.require_columns(table.schema.names)
-        codes = np.empty((table.num_rows, len(self.columns)), dtype=np.int32, order="F")
-        for position, column in enumerate(self.columns):
+        codes = np.empty((table.num_rows, len(self.read)), dtype=np.int32, order="F")
+        for position, column in enumerate(self.read):
             codes[:, position] = column.encode(table.column(column.name))
-        return codes
+        return self.follow(codes)
+
+    def follow(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the codes of all columns, given those of the columns that are read."""
+        places = {column.name: place for place, column in enumerate(self.read)}
+        more = [c.follow([codes[:, places[p]] for p in c.parents]) for c in self.columns if c.parents]
+        return codes if not more else np.asfortranarray(np.column_stack([codes, *more]))
 
     def decode(
         self,
@@ -212,7 +236,7 @@ class Schema:
             column.name: drawn[column.name]
             if column.name in drawn
             else column.decode(_one(codes, position), np.random.default_rng(0))  # from which nothing is drawn
-            for position, column in enumerate(self.columns)
+            for position, column in enumerate(self.read)
         }
         arrays |= {column.name: column.work_out(arrays) for column in self.derived}
         return pa.Table.from_arrays([arrays[column.name] for column in self.written], schema=self.arrow_schema)

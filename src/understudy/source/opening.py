@@ -21,7 +21,7 @@ from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Reader, Source
 from understudy.source.spark import SparkSource, is_spark
 from understudy.source.sql import Sql, SqlReader
-from understudy.source.tables import MemorySource, StreamedSource
+from understudy.source.tables import MemorySource, StreamedSource, to_read
 
 _ACCEPTED = (
     "a pandas, polars or Spark frame, an Arrow table or stream, a dict of arrays, a two-dimensional array of "
@@ -43,10 +43,11 @@ def open_source(data: Any, schema: Declared) -> Source:
                 f'An array of codes has no column "{person.column}", which the schema declares to identify a person. Give a '
                 "frame, a dict or a structured array that has it."
             )
-        return MemorySource.of_codes(data, schema.domain)
+        return MemorySource.of_array(data, schema)
     if is_spark(data):
         return SparkSource(data, schema)
-    names = [*schema.domain] if person is None else [*schema.domain, person.column]
+    names = to_read(schema.columns)
+    names += [] if person is None else [person.column]
     reader = open_reader(data, names, getattr(schema, "csv", None))
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema)

@@ -75,8 +75,17 @@ class Encoder(Protocol):
         """The code of this column for each code of ``fine``."""
         ...
 
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The columns that it follows from, by ``follow``: such a column is not read. Most follow from none."""
+        ...
+
     def encode(self, values: Held) -> NDArray[np.int32]:
         """Return one code a row, each by its own value alone, whatever that is."""
+        ...
+
+    def follow(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int32]:
+        """Return its codes for rows with these codes of ``parents``."""
         ...
 
 

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import SourceError
-from understudy.schema.column import fine_name
 from understudy.source.frames import require
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared
 from understudy.source.spark_tasks import BLOCK, CODED, COUNTED, DEALT, Add, Count, Deal, Encode, Hold, add
-from understudy.source.tables import whole
+from understudy.source.tables import needed, to_read, whole
 from understudy.source.tally import positions_of
 
 PASS_CELLS = 1 << 24
@@ -70,7 +69,8 @@ class SparkSource:
         self.domain, self._all, person = schema.domain, whole(schema), schema.person
         with guarded("The Spark table"):
             found = list(frame.columns)  # known to Spark already: no row is read
-        require([*self.domain] if person is None else [*self.domain, person.column], found, "The Spark table")
+        names = to_read(schema.columns)
+        require(names if person is None else [*names, person.column], found, "The Spark table")
         self._frame, self._columns, self._person = frame, tuple(schema.columns), person
         self._kept: Any = None
         self._counted = 0
@@ -125,10 +125,10 @@ class SparkSource:
         return dealt.groupBy("bucket").applyInArrow(lambda bucket: hold(bucket), CODED)  # noqa: PLW0108 no object will do
 
     def _encode(self, domain: Domain) -> Encode:
-        return Encode(tuple(c for c in self._columns if c.name in domain or fine_name(c.name) in domain), domain)
+        return Encode(tuple(needed(self._columns, domain)), domain)
 
     def _selected(self, encode: Encode, *more: str) -> Any:
-        names = [*(column.name for column in encode.columns), *more]
+        names = [*to_read(encode.columns), *more]
         return self._frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
 
 

@@ -20,7 +20,7 @@ from understudy.source.codes import Codes, chunk_rows, rechunk
 from understudy.source.guard import guarded
 from understudy.source.persons import Census, Limit, Marks
 from understudy.source.protocol import Encoder
-from understudy.source.tables import encode_batch
+from understudy.source.tables import encode_batch, to_read
 from understudy.source.tally import Tally
 
 CODED = "records binary"
@@ -81,7 +81,7 @@ class Deal:
 
     def _records(self, batch: pa.RecordBatch) -> Records:
         codes = encode_batch(batch, self.encode.columns, self.encode.domain)
-        who = self.person.identify(batch.column(len(self.encode.columns)))
+        who = self.person.identify(batch.column(len(to_read(self.encode.columns))))
         marks = Marks.of(who, codes)
         return to_records([marks.first, marks.second, marks.rank, who.missing, *codes.columns])
 

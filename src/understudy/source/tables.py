@@ -57,6 +57,16 @@ class MemorySource:
         return cls(domain, (pack(part, domain.sizes) for part in slices))
 
     @classmethod
+    def of_array(cls, codes: NDArray[np.integer], schema: Declared) -> MemorySource:
+        """Make a source of the codes of the columns that a table has; those of the others follow."""
+        columns = list(schema.columns)
+        names = to_read(columns)
+        plain = cls.of_codes(codes, schema.domain.project(names))
+        if len(names) == len(columns):
+            return plain
+        return cls(schema.domain, (_followed(chunk, columns, schema.domain) for chunk in plain._chunks))
+
+    @classmethod
     def of_reader(cls, reader: Reader, schema: Declared) -> MemorySource:
         """Read a table, and keep its codes."""
         return cls(schema.domain, rows_of(reader, schema).batches(whole(schema)), schema.fine)
@@ -152,13 +162,13 @@ class AllRows:
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch."""
-        columns = [column for column in self._columns if column.name in domain or fine_name(column.name) in domain]
-        for batch in self._reader.batches([column.name for column in columns]):
+        columns = needed(self._columns, domain)
+        for batch in self._reader.batches(to_read(columns)):
             yield encode_batch(batch, columns, domain)
 
     def used(self) -> Iterator[Used]:
         """Yield all batches of all columns, with their codes."""
-        for batch in self._reader.batches([column.name for column in self._columns]):
+        for batch in self._reader.batches(to_read(self._columns)):
             yield batch, encode_batch(batch, self._columns, self._domain), np.ones(batch.num_rows, np.bool_)
 
 
@@ -190,7 +200,7 @@ class PersonsRows:
         return Census.of(marks, self._person.rows)
 
     def _read(self) -> Iterator[tuple[Batch, Codes, Identities]]:
-        names = [column.name for column in self._columns]
+        names = to_read(self._columns)
         for batch in self._reader.batches([*names, self._person.column]):
             identities = self._person.identify(batch.column(len(names)))
             yield batch, encode_batch(batch, self._columns, self._domain), identities
@@ -201,18 +211,45 @@ def whole(schema: Declared) -> Domain:
     return Domain((*schema.domain.attributes, *schema.fine.attributes), (*schema.domain.sizes, *schema.fine.sizes))
 
 
+def to_read(columns: Iterable[Encoder]) -> list[str]:
+    """Return the names of the columns that a table has; those that follow from others are not read."""
+    return [column.name for column in columns if not column.parents]
+
+
+def needed(columns: Sequence[Encoder], domain: Domain) -> list[Encoder]:
+    """Return the columns that the attributes of a domain need."""
+    named = {c.name for c in columns if c.name in domain or fine_name(c.name) in domain}
+    named |= {parent for c in columns if c.name in named for parent in c.parents}
+    return [column for column in columns if column.name in named]
+
+
 def encode_batch(batch: Batch, columns: Sequence[Encoder], domain: Domain) -> Codes:
-    """Encode one batch that has the columns in order, as the attributes of the domain; each value is read once."""
+    """Encode one batch that has the columns in order, as the attributes of the domain; each value is read once.
+
+    Of a column that follows from others the batch has nothing: its codes follow from theirs.
+    """
     found: dict[str, NDArray[np.int32]] = {}
     declared = {column.name for column in columns}
-    for place, column in enumerate(columns):
+    for place, column in enumerate(column for column in columns if not column.parents):
         values, fine, inside = batch.column(place), column.fine, fine_name(column.name)
         if fine is None or inside not in domain or inside in declared:
             found[column.name] = column.encode(values)
         else:
             found[inside] = fine.encode(values)
             found[column.name] = column.coarse[found[inside]]
+    for column in columns:
+        if column.parents:
+            found[column.name] = column.follow([found[parent] for parent in column.parents])
     return Codes(batch.num_rows, tuple(narrow(found[name], size) for name, size in zip(domain, domain.sizes, strict=True)))
+
+
+def _followed(codes: Codes, columns: Sequence[Encoder], domain: Domain) -> Codes:
+    """Return codes with those of the columns that follow from them, each row by itself."""
+    held = codes.columns if codes.weights is None else tuple(np.repeat(one, codes.weights) for one in codes.columns)
+    found = dict(zip(to_read(columns), held, strict=True))
+    more = [c.follow([found[parent] for parent in c.parents]) for c in columns if c.parents]
+    sizes = domain.sizes[len(held) :]
+    return Codes(len(held[0]), (*held, *(narrow(one, size) for one, size in zip(more, sizes, strict=True))))
 
 
 def _without_fine(batches: Iterable[Codes], alone: Tally) -> Iterator[Codes]:

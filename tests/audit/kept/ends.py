@@ -79,7 +79,7 @@ MUTANTS: list[Mutant] = [
         "SIGTERM and SIGHUP end the process on the spot",
         (
             "cli/ending.py",
-            "            with stoppable():\n                return super().invoke(ctx)",
+            "            with stoppable(), escaped():\n                return super().invoke(ctx)",
             "            return super().invoke(ctx)",
         ),
         f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[SIGTERM while fitting]",

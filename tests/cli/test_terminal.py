@@ -1,0 +1,33 @@
+"""Names of columns may hold characters that command a terminal: these are spelled, and not sent."""
+
+import io
+import sys
+
+import pytest
+
+from understudy import draft_schema
+from understudy.cli.terminal import escaped
+from understudy.schema import parse_schema
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_sent_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, file = Terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stderr", file)
+    with escaped():
+        print("name \x9b2J é")
+        print("name \x9b2J é", file=sys.stderr)
+    assert screen.getvalue() == "name \\x9b2J é\n"
+    assert file.getvalue() == "name \x9b2J é\n"  # what is kept is kept as it is
+    assert sys.stdout is screen
+
+
+def test_a_draft_spells_them() -> None:
+    draft = draft_schema({"a\x9b2J": ["x", "y", "y"] * 20})
+    assert "\x9b" not in draft
+    assert [*parse_schema(draft).domain] == ["a\x9b2J"]
