@@ -12,7 +12,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "intervals.md").read_text(encoding=
 
 
 def test_the_page_shows_the_stored_results() -> None:
-    for table in (intervals.page(intervals.stored()), intervals.widths(intervals.stored())):
+    runs = [intervals.stored(mechanism) for mechanism in ("aim", "aim2")]
+    for table in [write(some) for some in runs for write in (intervals.page, intervals.widths)]:
         assert table in PAGE
 
 
