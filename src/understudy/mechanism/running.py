@@ -120,8 +120,9 @@ class Run(Looking):
         self._began = self.clock()
 
     def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
-        """Keep a share of the budget for what lies inside bins, and a part of it for sums."""
-        self.columns = {name: c for name, c in summable(columns).items() if fine_name(name) in self.door.fine}
+        """Keep a share of the budget for what lies inside bins, and a part of it for sums of columns that are asked for."""
+        wanted = {name for name in self.workload.attributes if fine_name(name) in self.door.fine}
+        self.columns = {name: column for name, column in summable(columns).items() if name in wanted}
         whole = share * self.rho if self.door.fine else Fraction(0)
         self.rho -= whole
         self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
