@@ -36,7 +36,7 @@ def test_it_is_saved_and_loaded(release: Release, tmp_path: Path) -> None:
     assert one.column("sex").to_pylist() == ["M"] * 9
     card = (tmp_path / "r" / "privacy-card.md").read_text()
     sums = sum(m.query is not None for m in again.measurements)
-    assert f"rap: 20 private choices by the exponential mechanism, {21 + sums} noisy marginals" in card
+    assert f"rap: 20 private choices by the exponential mechanism, {21 + sums} noisy answers" in card
     assert "then a mixture of 1,000 products fitted to these" in card
     assert "Strongest ties" in (tmp_path / "r" / "report.html").read_text()
 

@@ -110,7 +110,7 @@ def _making(manifest: Manifest) -> dict[str, str]:
     which = "own rows" if privacy.person is None else "rows that were used"
     return {
         "Mechanism": f"{manifest.mechanism.name}{_chosen(manifest)}: {choices} private choice{'s' * (choices != 1)} by the "
-        f"exponential mechanism, {manifest.model.measured} noisy marginals ({_noise(manifest)}), then a "
+        f"exponential mechanism, {manifest.model.measured} noisy answers ({_noise(manifest)}), then a "
         f"{manifest.model.kind} fitted to these{_checked(manifest)}",
         "Values inside bins": _inside(manifest),
         **({} if manifest.public is None else {"Public data": public_words(manifest.public)}),

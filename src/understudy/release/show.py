@@ -63,7 +63,7 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
         ("unit", unit_words(privacy)),
         ("made by", how),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
-        ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy marginals"),
+        ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy answers"),
         *([("alone", ALONE)] if len(manifest.declaration["columns"]) > 1 and _alone(manifest) else []),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),
     ]
