@@ -42,7 +42,8 @@ class Linear(Question[Measurement]):
     @property
     def purpose(self) -> str:
         """As in ``measure 12 sums (prefix-sums) of (age), gaussian noise of scale 3``."""
-        what = f"{self.query.answers} {'sum' if self.query.answers == 1 else 'sums'} ({self.query.kind}) of ({', '.join(self.clique)})"
+        sums = "1 sum" if self.query.answers == 1 else f"{self.query.answers} sums"
+        what = f"{sums} ({self.query.kind}) of ({', '.join(self.clique)})"
         return f"measure {what}, {self.noise} noise of scale {self.scale:.6g}"
 
     def terms(self, unit: Unit) -> Mapping[str, Any]:
