@@ -27,7 +27,7 @@ from .people import Row, arrow, schema
 from .tape import Tape, differences, paid, timeless
 
 RHO = Fraction(1, 2)
-LINEAR = re.compile(r"measure \d+ sums \(")
+LINEAR = re.compile(r"measure \d+ sums? \(")
 """How the charge of a linear query begins."""
 ESTIMATOR = partial(fit, max_iterations=25)
 """How well a model fits does not matter here, only that it fits in the same way."""

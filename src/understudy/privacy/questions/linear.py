@@ -42,7 +42,8 @@ class Linear(Question[Measurement]):
     @property
     def purpose(self) -> str:
         """As in ``measure 12 sums (prefix-sums) of (age), gaussian noise of scale 3``."""
-        what = f"{self.query.answers} sums ({self.query.kind}) of ({', '.join(self.clique)})"
+        number = self.query.answers
+        what = f"{number} sum{'' if number == 1 else 's'} ({self.query.kind}) of ({', '.join(self.clique)})"
         return f"measure {what}, {self.noise} noise of scale {self.scale:.6g}"
 
     def terms(self, unit: Unit) -> Mapping[str, Any]:
