@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_tables import quick, table
-from understudy import Release
+from understudy import Release, synthesize
 from understudy.cli import main
 from understudy.errors import UserError
 from understudy.quantities import supported
+from understudy.report import render_report
+from understudy.schema import parse_schema
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +159,38 @@ def test_a_column_that_was_never_measured_has_no_intervals(tmp_path: Path) -> No
         assert said.exit_code == 0
         assert 'Column "age" was never measured' in said.output
         assert "95% bootstrap" not in said.output
+
+
+def test_a_column_of_one_value_is_known_as_well_as_the_number_of_rows(tmp_path: Path) -> None:
+    """Nothing measures it, since there is nothing to tell: that makes its count no guess."""
+    rows = {"land": ["DE"] * 400, "sex": ["F", "M"] * 200}
+    land = '[columns.land]\nkind = "categorical"\nvalues = ["DE"]\nother = "DE"\n'
+    sex = '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "M"\n'
+    release = synthesize(rows, parse_schema(land + sex), epsilon=1, workload="all-2way", seed=0, progress=False)
+    found = release.bootstrap_intervals("land")
+    assert found.lower.shape == (1,)
+    assert found.lower.sum() < release.marginal("land").counts.sum() < found.upper.sum()
+    assert found.upper.sum() - found.lower.sum() < 400
+    both = release.bootstrap_intervals("land", "sex")
+    assert np.array_equal(both.lower.ravel(), release.bootstrap_intervals("sex").lower)
+    said = CliRunner().invoke(main, ["query", str(release.save(tmp_path / "r")), "land"])
+    assert "never measured" not in said.output
+    assert "95% bootstrap" in said.output
+    assert "never measured" not in render_report(release)
+
+
+def test_the_number_of_rows_has_an_interval_that_holds() -> None:
+    """It is a noisy number as any other: 95 of 100 intervals hold it, so 17 of 20 all but always."""
+    releases = [quick(table(400), workload=[["sex", "level"]], epsilon=1, seed=seed) for seed in range(20)]
+    found = [release.answer("count()") for release in releases]
+    held = [a.lower[0].as_py() <= 400 <= a.upper[0].as_py() for a in found if a.lower is not None and a.upper is not None]
+    assert sum(held) >= 17
+
+
+def test_a_comparison_is_refused_in_words(release: Release) -> None:
+    for query in ("count(age >= 65)", "share(age < 18) by sex", "count(sex != F)"):
+        with pytest.raises(UserError, match="knows = alone"):
+            release.answer(query)
 
 
 def test_means_and_totals_are_possible_ones() -> None:

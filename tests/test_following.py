@@ -12,6 +12,7 @@ import pytest
 import understudy
 from understudy import evaluate, plan, synthesize
 from understudy.errors import UserError
+from understudy.report import render_report
 from understudy.schema import Schema, parse_schema
 from understudy.source import open_source
 from understudy.workload import Workload
@@ -186,3 +187,17 @@ def test_its_own_values_in_the_table_are_never_read(schema: Schema, tmp_path: Pa
     for data in (other, tmp_path / "other.csv"):
         found = open_source(data, schema.lifted).count(cliques)
         assert all((one == two).all() for one, two in zip(found, expected, strict=True))
+
+
+def test_what_is_said_of_a_derived_column_that_is_modelled(release: understudy.Release) -> None:
+    """It has a chart of its own, so the report must not say that it is not shown; it is none of the declared ones."""
+    page = render_report(release)
+    assert "Not shown" not in page
+    assert "| Domain | 5 declared columns (and 2 that follow from them)," in release.card
+
+
+def test_the_card_counts_one_column_that_follows() -> None:
+    release = synthesize(
+        households(200), parse_schema(OWN + PERSONS), epsilon=1, workload="all-1way", seed=0, progress=False
+    )
+    assert "| Domain | 5 declared columns (and 1 that follows from them)," in release.card

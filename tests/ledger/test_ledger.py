@@ -83,6 +83,17 @@ def test_the_cap_holds_on_every_path(tmp_path_factory: pytest.TempPathFactory, r
     assert ledger.verify().sound
 
 
+def test_a_refusal_names_the_stopped_run_that_could_be_finished(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path, BUDGET)
+    log = ledger.begin("people", BUDGET, FACTS)
+    log.commit(Inquiry(Fraction(1, 4), "measure (a)", {}), np.zeros(1, np.int64))
+    log.stop(Fraction(1, 4))
+    with pytest.raises(BudgetExceeded, match=r"raise the cap\. Or finish the run .* with --resume"):
+        ledger.begin("people", BUDGET, FACTS)
+    with pytest.raises(BudgetExceeded, match=r"raise the cap\.$"):
+        ledger.begin("people", BUDGET, {**FACTS, "rounds": 3})
+
+
 def test_refusals_say_what_is_left_and_what_to_do(tmp_path: Path) -> None:
     ledger = fresh(tmp_path, BUDGET)
     ledger.begin("people", Budget.of(rho=0.75), FACTS)

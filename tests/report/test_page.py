@@ -221,7 +221,7 @@ def test_forty_columns_stay_small(wide: Release) -> None:
 @pytest.mark.parametrize("which", ["people", "wide"])
 def test_bounds_that_rest_on_declared_zeros_say_so(which: str, request: pytest.FixtureRequest) -> None:
     release = request.getfixturevalue(which)
-    said = "if no record of the private table is one declared impossible; each that is may add 2."
+    said = "if no record of the private table is one declared impossible; each that is may add 2 records."
     assert (said in render_report(release)) == bool(release.schema.zeros) == (which == "people")
 
 
@@ -309,3 +309,11 @@ def test_dependence_of_two_columns() -> None:
     assert dependence(np.eye(3) * 10) == pytest.approx(1.0)
     assert dependence(np.ones((3, 4))) == pytest.approx(0.0, abs=1e-12)
     assert dependence(np.zeros((3, 4))) == 0.0
+
+
+def test_a_limit_on_the_model_is_told_as_a_size() -> None:
+    release = synthesize(example.people(500), example.schema(), epsilon=1, workload="all-1way", seed=0, progress=False)
+    assert release.manifest.mechanism.options["max_size"] == 80 * 2**20
+    page = render_report(release)
+    assert re.search(r"Largest model</t[hd]>\s*<td[^>]*>80 MB<", page)
+    assert "max_size" not in page

@@ -338,3 +338,17 @@ def test_days_in_eight_digits_are_days_and_other_numbers_are_not(tmp_path: Path)
         schema.encode(pa.table({"day": days, "number": [1] * 600, "other": days})), np.random.default_rng(0)
     )
     assert all(len(day) == 8 and day.startswith("2022") for day in back["day"].to_pylist())
+
+
+def test_numbers_with_decimal_commas_are_neither_listed_nor_called_texts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    warm = [f"{t:.1f}".replace(".", ",") for t in rng.integers(350, 400, 2_000) / 10]
+    costs = [f"{c:,.2f}".translate(str.maketrans(",.", ".,")) for c in rng.integers(0, 500, 2_000) * 7.5]
+    codes = [f"{a},{b}" for a, b in rng.integers(1, 4, (2_000, 2))]  # nine of them: a list
+    pq.write_table(pa.table({"warm": [*warm[:-1], ""], "costs": costs, "codes": codes}), tmp_path / "t.parquet")
+    text = draft_schema(str(tmp_path / "t.parquet"))
+    told = {mark.column: mark.message for mark in marks_of(text) if mark.left_out}
+    assert set(told) == {"warm", "costs"}
+    assert all(message.startswith("left out, since its numbers have commas;") for message in told.values())
+    assert '"36,5"' not in text
+    assert tomllib.loads(text)["columns"]["codes"]["kind"] == "categorical"

@@ -42,6 +42,7 @@ def messy(path: Path, width: int, seed: int = 0) -> Path:
         lambda: [str(i if i % 15 else 999) for i in rng.integers(0, 990, ROWS)],
         lambda: [str(i) for i in rng.integers(1, 9, ROWS)],
         lambda: some(["yes", "no"]),
+        lambda: [f'"{x:.1f}"'.replace(".", ",") for x in rng.uniform(0, 90, ROWS)],
     )
     columns = {"degree": (degrees := some(["a", "b", "c", "d"])), "years": [str(9 + ord(d) - ord("a")) for d in degrees]}
     columns |= {f"c{i}": makers[i % len(makers)]() for i in range(width)}

@@ -97,7 +97,7 @@ class Ledger:
             else:
                 if not declare:  # without a cap there is no sum to keep
                     _require_unit(state.dataset(dataset), settings)
-                _require_left(state.dataset(dataset), budget.rho, _beside(settings))
+                _require_left(state.dataset(dataset), budget.rho, _beside(settings), settings)
             made = book.append("reserved", dataset=dataset, run=uuid4().hex, rho=budget.rho, detail=detail)
         return RunJournal(self.path, made)
 
@@ -149,7 +149,7 @@ def _beside(settings: Mapping[str, Any]) -> Fraction:
     return Fraction(settings.get(BESIDE, 0))
 
 
-def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction) -> None:
+def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction, settings: Mapping[str, Any] | None = None) -> None:
     left = dataset.left_beside(beside)
     if left is None or wanted <= left:
         return
@@ -161,9 +161,12 @@ def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction) -> None:
         )
     held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
     cap = dataset.most(dataset.delta_beside + beside) or Fraction(0)
+    same = settings and any(run.state == "stopped" and dict(run.settings) == dict(settings) for run in dataset.runs)
+    hint = " Or finish the run with the same settings that was stopped, with --resume (resume=True)." if same else ""
     raise BudgetExceeded(
         f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(cap)}{held}, '
         f"but the run asks for {show(wanted)}. Nothing was read and nothing was spent. Ask for less, or raise the cap."
+        f"{hint}"
     )
 
 

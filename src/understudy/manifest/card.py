@@ -73,7 +73,8 @@ def _facts(manifest: Manifest, schema: Schema) -> str:
 
 
 def _guarantee(manifest: Manifest, schema: Schema) -> dict[str, str]:
-    privacy, columns = manifest.privacy, len(schema.columns)
+    privacy, follows = manifest.privacy, {column.name for column in schema.derived}
+    columns = sum(column.name not in follows for column in schema.columns)  # some that follow are modelled too
     known = "the number of rows" if privacy.person is None else "how many persons there are, and how many rows of each"
     rows = f", {known}" if privacy.unit == "replace" else ""
     return {
@@ -101,7 +102,8 @@ def _opened(manifest: Manifest) -> str:
 
 
 def _derived(schema: Schema) -> str:
-    return f" (and {len(schema.derived)} that follow from them)" if schema.derived else ""
+    number = len(schema.derived)
+    return f" (and {number} that follow{'s' if number == 1 else ''} from them)" if number else ""
 
 
 def _making(manifest: Manifest) -> dict[str, str]:

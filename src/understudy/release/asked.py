@@ -60,11 +60,23 @@ def _counting(function: str, inner: str, by: tuple[str, ...], schema: Schema) ->
     if not inner:
         return Asked(function, None, by)
     column, equals, value = inner.partition("=")
+    if not equals and set(inner) & set("<>"):
+        raise _compared(function, inner)
     if not equals:
         raise UserError(
             f'{function}({inner}) needs a value, as in {function}({inner} = ...), or nothing: "{function}() by …".'
         )
+    if column.rstrip().endswith(("<", ">", "!")) or value.startswith("="):
+        raise _compared(function, inner)
     return Asked(function, _name(column, schema), by, value=value.strip().strip("\"'"))
+
+
+def _compared(function: str, inner: str) -> UserError:
+    column = re.split("[<>!=]", inner)[0].strip()
+    return UserError(
+        f"{function}({inner}) cannot be asked: {function} knows = alone, with one value or bin. Ask for all of "
+        f'them, "{function}() by {column}", and add up those that you mean.'
+    )
 
 
 def _name(text: str, schema: Schema) -> str:

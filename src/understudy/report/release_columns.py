@@ -58,7 +58,7 @@ def _card(column: ColumnView, *, paper: bool) -> Html:
     said = [f"{column.kind}, {column.codes}"]
     if column.grouped > 1:
         said.append(f"drawn {column.grouped} at a time")
-    if column.radius is None:
+    if column.radius is None and len(column.values) > 1:
         said.append("never measured, so there is no range")
     said += scaled_words(column)
     description = tag("p", column.description) if column.description else None

@@ -119,6 +119,11 @@ def _rounds(report: ReportData) -> Html:
     )
 
 
+def _option(name: str, value: str) -> tuple[str, str]:
+    """Return an option of the mechanism; the one that every run has is told in words."""
+    return ("Largest model", show_size(int(value))) if name == "max_size" and value.isdigit() else (f"Option: {name}", value)
+
+
 def _making(report: ReportData) -> Html:
     steps = [
         f"A schema declared what the table may contain. It was {report.origin} and is public.",
@@ -130,7 +135,7 @@ def _making(report: ReportData) -> Html:
     settings = [
         ("Software", f"Understudy {report.version}"),
         ("Mechanism", report.mechanism),
-        *((f"Option: {name}", value) for name, value in report.options),
+        *(_option(name, value) for name, value in report.options),
         ("Workload", f"{report.workload}, {plural(report.queries, 'marginal')}"),
         ("Neighbouring tables", report.unit),
         ("Budget", f"ρ = {rounded_up(report.rho)} (ε = {rounded_up(report.epsilon)}, δ = {rounded_up(report.delta)})"),

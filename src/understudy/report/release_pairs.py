@@ -183,7 +183,7 @@ def marginals(report: ReportData) -> Html:
         f"The workload is what the table was made to preserve: {plural(report.queries, 'marginal')} ({report.workload}). "
         f"Each bound holds with probability {confidence(report.confidence)} by itself"
         + (
-            ", if no record of the private table is one declared impossible; each that is may add 2."
+            ", if no record of the private table is one declared impossible; each that is may add 2 records."
             if report.zeros
             else "."
         )

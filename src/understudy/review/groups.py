@@ -66,7 +66,7 @@ QUESTIONS = (
     ),
     Question(
         r"^the first and the last (day|moment)",
-        "the first and the last day were seen, and rounded. Accept those that you know without the data.",
+        "the first and the last day or moment were seen, and rounded. Accept those that you know without the data.",
         r"whether the day or the month comes first",
     ),
     Question(
@@ -74,6 +74,11 @@ QUESTIONS = (
         "they are left out, since they have too many different texts to list. To keep one (by its values, or unlisted: then "
         "each run learns the texts that many rows have), or if one says whose row it is, go one by one.",
         r"about [\d,]+ different texts|prefix = \d+ has \d+ values",
+    ),
+    Question(
+        r"^left out, since its numbers have commas",
+        "they are left out, since their numbers have commas; numbers are read with a decimal point alone. To keep them, "
+        "make a file with points (docs/schema.md, CSV files), and draft again.",
     ),
     Question(
         r"^left out, since its name",

@@ -13,12 +13,17 @@ import pyarrow as pa
 from understudy.review.blocks import Block, listed, quote
 from understudy.review.look import Seen
 from understudy.review.names import is_identifier, known_answers, person_or_nothing
+from understudy.schema.declaration import DEFAULT_BINS
 
 MAX_LISTED = 200
 RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
 _SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
+_COMMAS = (
+    "left out, since its numbers have commas; they are read with a decimal point alone. To keep it, make a file with points "
+    "(docs/schema.md, CSV files), and draft again."
+)
 OPEN = 'kind = "open": each run then learns, for a part of its budget, the texts that many rows have'
 """What is proposed where a list would disclose texts."""
 SURELY_MISSING = frozenset({"na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "nil", "?", "-", "--", "---", ".", ".."})
@@ -37,6 +42,8 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
         return Block(seen.name, why="no value was seen")
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
         return Block(seen.name, why=_why_unique(texts))
+    if _has_decimal_commas([value.strip() for value, _ in ranked]):
+        return Block(seen.name, mark=_COMMAS)
     if len(texts) > MAX_LISTED or (len(ranked) > 100 and len(ranked) * RARE > seen.rows):
         named = is_identifier(seen.name, len(texts))
         return Block(seen.name, mark=person_or_nothing(seen.name) if named else _too_many(seen))
@@ -53,9 +60,16 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
 def _why_unique(texts: list[tuple[str, int]]) -> str:
     if all(_SIGNED.fullmatch(text.strip()) for text, _ in texts) and not any(text.isdigit() for text, _ in texts):
         return (
-            "numbers with signs or separators (1,234.50 or 12 % or $5) are texts here; write them plainly to keep the column"
+            "numbers with signs or separators (1,234.50 or 12,5 or 12 % or $5) are texts here; write them plainly to keep "
+            "the column"
         )
     return "nearly every row has a text of its own (an identifier, or free text)"
+
+
+def _has_decimal_commas(texts: list[str]) -> bool:
+    """Whether texts are numbers as 1.084,50; a few such may be codes."""
+    commas = sum("," in text for text in texts)
+    return len(texts) > DEFAULT_BINS and 2 * commas > len(texts) and all(map(_SIGNED.fullmatch, texts))
 
 
 def _nulls(seen: Seen, missing: list[tuple[str, int]]) -> list[str]:

@@ -68,6 +68,8 @@ class Bootstrap:
                 f'Column "{unknown[0]}" was never measured, since the workload leaves it out: '
                 "nothing is known of how far off it is, and there is no bootstrap interval."
             )
+        if (telling := self._telling(clique)) != clique:
+            return self._widened(clique, telling)
         if clique in self._last:
             return iter(self._last[clique])
         if self.model.domain.cells(clique) > KEPT_CELLS:
@@ -77,9 +79,23 @@ class Bootstrap:
         return iter(self._last[clique])
 
     def unmeasured(self, attributes: Iterable[str]) -> list[str]:
-        """Return those that no measurement has, since the workload leaves them out: no draw knows how far off they are."""
+        """Return those that no measurement has, since the workload leaves them out: no draw knows how far off they are.
+
+        Of an attribute with one code there is nothing to measure.
+        """
         told = {a for measurement in self.evidence.measurements for a in measurement.clique}
-        return [a for a in attributes if a not in told]
+        return [a for a in attributes if a not in told and self.model.domain[a] > 1]
+
+    def _telling(self, clique: Clique) -> Clique:
+        """Return the attributes that have more than one code; where none has, one that was measured, whose counts add up."""
+        found = tuple(a for a in clique if self.model.domain[a] > 1)
+        return found or next((m for m in self._measured if len(m) == 1), clique)
+
+    def _widened(self, clique: Clique, telling: Clique) -> Iterator[Draw]:
+        shape = self.model.domain.shape(clique)
+        for draw in self.draws(telling):
+            counts = draw.counts if draw.counts.size == np.prod(shape) else draw.counts.sum()
+            yield Draw(np.reshape(counts, shape), draw.model)
 
     def _drawn(self, clique: Clique) -> Iterator[Draw]:
         parts = measured_parts(clique, self._measured)

@@ -16,7 +16,7 @@ from understudy.domain import Clique
 from understudy.mechanism.anchors import anchored
 from understudy.mechanism.estimators import LAST_STEPS
 from understudy.mechanism.looking import LEAST_DEVIATION
-from understudy.model import CLOSER, Dual, GraphicalModel, Observation, fit
+from understudy.model import CLOSER, Dual, GraphicalModel, Observation, estimate_total, fit
 from understudy.privacy import Measurement
 
 Floats = NDArray[np.float64]
@@ -78,9 +78,11 @@ def _observation(measurement: Measurement, values: Floats) -> Observation:
 
 
 def _fitted(start: GraphicalModel, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> GraphicalModel:
-    """Fit as the last fit of a run does, but with ``solver``."""
-    held = anchored(told, anchors, start.total)
+    """Fit as the last fit of a run does, but with ``solver``. The number of rows is what the answers say of it."""
+    total = estimate_total(told)  # with the anchors it would be that of ``start``, however noisy it is
+    held = anchored(told, anchors, total)
+    steps, engine = LAST_STEPS, start.engine
     made = fit(
-        start.domain, held, zeros=start.zeros, start=start, solver=solver, max_iterations=LAST_STEPS, engine=start.engine
+        start.domain, held, zeros=start.zeros, total=total, start=start, solver=solver, max_iterations=steps, engine=engine
     )
     return made.model
