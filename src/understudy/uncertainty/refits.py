@@ -79,7 +79,8 @@ def _observation(measurement: Measurement, values: Floats) -> Observation:
 
 def _fitted(start: GraphicalModel, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> GraphicalModel:
     """Fit as the last fit of a run does, but with ``solver``. The number of rows is what the answers say of it."""
-    total = estimate_total(told)  # with the anchors it would be that of ``start``, however noisy it is
+    told_of_rows = any(o.query is None for o in told)  # sums alone say nothing of it
+    total = estimate_total(told) if told_of_rows else start.total  # with the anchors it would be ``start``'s in any case
     held = anchored(told, anchors, total)
     steps, engine = LAST_STEPS, start.engine
     made = fit(
