@@ -236,6 +236,13 @@ MUTANTS = [
         f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[2]",
     ),
     one(
+        "other-texts-in-open-columns",
+        (30, 33),
+        "a run goes on with a table that differs in the texts of its open columns alone",
+        ("privacy/door.py", "[known[c] for c in marks], spelled())", "[known[c] for c in marks])"),
+        f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[1]",
+    ),
+    one(
         "open-columns-forget-persons",
         16,
         "the texts of open columns are counted in all rows of a person",
