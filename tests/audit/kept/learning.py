@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from audit.mutant import one
 
+NUMBERS = "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart_by_what_is_asked_of_numbers"
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
 OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
@@ -248,6 +249,28 @@ MUTANTS = [
         "the texts of open columns are counted in all rows of a person",
         ("source/opened.py", "declared=declared), schema.person, schema.csv)", "declared=declared), None, schema.csv)"),
         f"{OPEN}test_a_person_counts_with_so_many_rows",
+    ),
+    one(
+        "one-row-too-many-of-a-persons-texts",
+        16,
+        "the texts of open columns are counted in one row more of a person than is paid for",
+        (
+            "source/opened.py",
+            "declared=declared), schema.person, schema.csv)",
+            "declared=declared), schema.person and type(schema.person)(schema.person.column, schema.person.rows + 1), schema.csv)",
+        ),
+        f"{NUMBERS}[add_remove of 5 rows of one who open]",
+    ),
+    one(
+        "the-number-of-texts-in-a-log",
+        (10, 12),
+        "a line of a log says how many different texts an open column has",
+        (
+            "source/undeclared.py",
+            "    found.pop(NOTHING, None)\n",
+            '    found.pop(NOTHING, None)\n    __import__("logging").getLogger("understudy").info("%d texts", len(found))\n',
+        ),
+        f"{NUMBERS}[add_remove open]",
     ),
     one(
         "open-columns-are-read-before-they-are-reserved",
