@@ -26,7 +26,7 @@ from understudy.errors import BudgetError, BudgetExceeded, CapacityError, Ledger
 from understudy.mechanism import memory
 from understudy.privacy import Budget, Charge, Door, Shared, Unit, epsilon_of, rho_of
 from understudy.privacy.cost import float_below
-from understudy.request import OPEN_SHARE
+from understudy.request import OPEN_SHARE, Request
 from understudy.schema import Schema, parse_schema
 from understudy.schema.cells import Objects
 from understudy.schema.listed import Listed
@@ -149,6 +149,25 @@ def test_the_ledger_counts_the_rho_and_the_delta_of_texts_with_the_run(tmp_path:
     assert run.charges[0].purpose.startswith("texts of (town) that many share")
     with pytest.raises(BudgetExceeded):
         synthesize(table(), schema(), epsilon=2, ledger=book, dataset="t", **QUICK)
+
+
+@pytest.mark.promise(9)
+@pytest.mark.promise(36)
+def test_texts_and_all_the_rest_are_within_delta_to_the_last_digit() -> None:
+    names = [f"c{i}" for i in range(7)]
+    declared = schema("".join(f'[columns.{name}]\nkind = "open"\n' for name in names))
+    for delta in (1e-9, 1e-6, 3e-7, 1.1e-5, 7e-12):
+        asked = Request.of(declared, Budget.of(epsilon=1, delta=delta))
+        assert sum(Fraction(question.delta) for question in asked.opening) <= Fraction(asked.beside)
+        rest = Fraction(delta) - Fraction(asked.beside)
+        assert asked.budget.rho == rho_of(1, float_below(rest))
+
+
+def test_a_cap_lets_the_run_through_that_asks_for_all_of_it(tmp_path: Path) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=3, delta=1e-9))
+    made = synthesize(table(), schema(), epsilon=3, ledger=book, dataset="t", **QUICK)
+    assert book.state().dataset("t").spent == made.spent
 
 
 class Killed(BaseException):

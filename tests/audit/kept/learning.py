@@ -237,6 +237,17 @@ MUTANTS = [
         f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[2]",
     ),
     one(
+        "delta-rounded-up",
+        (9, 36),
+        "the delta of texts and that of all the rest are more than delta together, by a rounding",
+        (
+            "request.py",
+            "rest = float_below(Fraction(budget.delta) - Fraction(texts))",
+            "rest = budget.delta - texts",
+        ),
+        f"{OPEN}test_texts_and_all_the_rest_are_within_delta_to_the_last_digit",
+    ),
+    one(
         "other-texts-in-open-columns",
         (30, 33),
         "a run goes on with a table that differs in the texts of its open columns alone",
@@ -257,7 +268,8 @@ MUTANTS = [
         (
             "source/opened.py",
             "declared=declared), schema.person, schema.csv)",
-            "declared=declared), schema.person and type(schema.person)(schema.person.column, schema.person.rows + 1), schema.csv)",
+            "declared=declared), schema.person and type(schema.person)(schema.person.column, schema.person.rows + 1), "
+            "schema.csv)",
         ),
         f"{NUMBERS}[add_remove of 5 rows of one who open]",
     ),
@@ -268,7 +280,7 @@ MUTANTS = [
         (
             "source/undeclared.py",
             "    found.pop(NOTHING, None)\n",
-            '    found.pop(NOTHING, None)\n    __import__("logging").getLogger("understudy").info("%d texts", len(found))\n',
+            '    found.pop(NOTHING, None)\n    __import__("logging").getLogger().error("%d texts", len(found))\n',
         ),
         f"{NUMBERS}[add_remove open]",
     ),
