@@ -23,6 +23,7 @@ from understudy.manifest.promise import rounded_up
 from understudy.privacy import Budget, Door, Shared, Unit, epsilon_of, rho_of
 from understudy.privacy.cost import float_below
 from understudy.release.toml import schema_toml
+from understudy.request import TEXTS_SHARE
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
 from understudy.source.undeclared import UndeclaredSource

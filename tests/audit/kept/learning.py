@@ -50,14 +50,14 @@ MUTANTS = [
         "each-column-takes-all-of-delta",
         36,
         "the texts of every column have the delta that is for all of them",
-        ("learning/learn.py", "delta / len(texts)", "delta"),
+        ("learning/learn.py", "float_below(Fraction(delta) / len(texts))", "delta"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
         "texts-take-their-delta-twice",
         36,
         "the noise takes all of delta, and the texts their quarter beside it",
-        ("learning/learn.py", "delta - texts, None)", "delta, None)"),
+        ("learning/learn.py", "float_below(Fraction(delta) - Fraction(texts)), None)", "delta, None)"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
@@ -205,7 +205,7 @@ MUTANTS = [
         "open-columns-take-their-delta-twice",
         36,
         "a run with open columns has the rho of all of delta, and their texts take a quarter of it beside",
-        ("request.py", "delta=budget.delta - texts).rho), texts", "delta=budget.delta).rho), texts"),
+        ("request.py", "delta=rest).rho), texts", "delta=budget.delta).rho), texts"),
         f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
     ),
     one(
@@ -219,7 +219,7 @@ MUTANTS = [
         "each-open-column-takes-all-of-delta",
         36,
         "the texts of every open column have the delta that is for all of them",
-        ("request.py", "self.beside / max(len(names), 1)", "self.beside"),
+        ("request.py", "float_below(Fraction(self.beside) / max(len(names), 1))", "self.beside"),
         f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
     ),
     one(
