@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +157,11 @@ def test_the_ledger_counts_the_rho_and_the_delta_of_texts_with_the_run(tmp_path:
 def test_texts_and_all_the_rest_are_within_delta_to_the_last_digit() -> None:
     names = [f"c{i}" for i in range(7)]
     declared = schema("".join(f'[columns.{name}]\nkind = "open"\n' for name in names))
-    for delta in (1e-9, 1e-6, 3e-7, 1.1e-5, 7e-12):
-        asked = Request.of(declared, Budget.of(epsilon=1, delta=delta))
+    for epsilon, delta in product((1, 3, 8), (1e-9, 1e-6, 3e-7, 1.1e-5, 7e-12)):
+        asked = Request.of(declared, Budget.of(epsilon=epsilon, delta=delta))
         assert sum(Fraction(question.delta) for question in asked.opening) <= Fraction(asked.beside)
         rest = Fraction(delta) - Fraction(asked.beside)
-        assert asked.budget.rho == rho_of(1, float_below(rest))
+        assert asked.budget.rho == rho_of(epsilon, float_below(rest))
 
 
 def test_a_cap_lets_the_run_through_that_asks_for_all_of_it(tmp_path: Path) -> None:
