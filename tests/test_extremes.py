@@ -5,6 +5,8 @@ A run that fails after it has spent has lost the budget, so a budget that cannot
 
 from __future__ import annotations
 
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy import Release, plan, synthesize
+from understudy import Release, load, plan, synthesize
 from understudy.errors import BudgetError
 from understudy.mechanism import outcome
 from understudy.privacy import Budget
@@ -107,6 +109,51 @@ def test_with_the_largest_epsilon_the_counts_are_exact(mechanism: str, noise: st
         assert np.array_equal(m.values, exact)
         assert np.abs(release.model.marginal(m.clique) - exact).max() < 0.5
     assert len(release.codes) == len(CODES)
+
+
+NUMBERS = """
+[columns.x]
+kind = "real"
+min = {low}
+max = {high}
+bins = 3
+nullable = true
+[columns.y]
+kind = "boolean"
+other = false
+"""
+RANGES = [(-1e300, 1e300), (0.0, 1e300), (0.0, 1e-300), (0.0, 1e-320), (1.0, 1.0 + 4e-15), (-1.0, 1.0)]
+
+
+def with_sums(low: float, high: float, **settings: Any) -> Release:
+    """Make a table whose column of numbers is asked for inside its bins, and for a sum."""
+    inside = [low, high, float("nan"), None, *(low + (high / 2 - low / 2) * RNG.random(60)).tolist()]
+    table = {"x": inside, "y": [True, False] * 32, "who": [i // 9 for i in range(64)]}
+    text = 'person = "who"\nrows_per_person = 5\n' + NUMBERS.format(low=low, high=high)
+    release = synthesize(table, parse_schema(text), workload="all-2way", rows=40, progress=False, **settings)
+    assert release.rho * Fraction(999, 1000) < release.spent <= release.rho
+    return release
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("mechanism", ["aim2", "mst"])
+@pytest.mark.parametrize(("low", "high"), RANGES)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_of_every_size_that_is_accepted_are_summed(low: float, high: float, mechanism: str) -> None:
+    release = with_sums(low, high, epsilon=30, seed=0, mechanism=mechanism)
+    asked = [charge.purpose for charge in release.spend if charge.purpose.startswith("measure 1 sums")]
+    assert len(asked) == (mechanism == "aim2")  # MST may have measured groups of values, and then counts these once more
+    values = [x for x in release.table["x"] if x is not None]
+    assert all(low <= x <= high for x in values)
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("unit", ["add-remove", "replace"])
+@pytest.mark.parametrize("budget", [*ENDS, {"epsilon": 1e4, "delta": 1e-9}], ids=str)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_sums_are_asked_for_with_every_budget_that_is_accepted(budget: dict[str, float], unit: Any, tmp_path: Path) -> None:
+    with_sums(-1.0, 1.0, unit=unit, out=tmp_path / "r", **budget)  # or its counts, where noise says that there is no row
+    assert load(tmp_path / "r").inside
 
 
 def test_a_plan_can_be_made_for_whatever_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:

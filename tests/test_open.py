@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from pyarrow import csv
 
 import understudy
 from contracts.mechanisms import LINEAR
-from contracts.tape import Tape, differences, frozen_entropy
+from contracts.tape import Tape, differences, frozen_entropy, paid
 from understudy import Ledger, Sql, check_schema, plan, synthesize
 from understudy.cli import main
 from understudy.errors import BudgetError, BudgetExceeded, CapacityError, LedgerError, SchemaError, SourceError, UserError
 from understudy.mechanism import memory
 from understudy.privacy import Budget, Charge, Door, Shared, Unit, epsilon_of, rho_of
 from understudy.privacy.cost import float_below
-from understudy.request import OPEN_SHARE
+from understudy.request import OPEN_SHARE, Request
 from understudy.schema import Schema, parse_schema
 from understudy.schema.cells import Objects
 from understudy.schema.listed import Listed
@@ -151,6 +152,25 @@ def test_the_ledger_counts_the_rho_and_the_delta_of_texts_with_the_run(tmp_path:
         synthesize(table(), schema(), epsilon=2, ledger=book, dataset="t", **QUICK)
 
 
+@pytest.mark.promise(9)
+@pytest.mark.promise(36)
+def test_texts_and_all_the_rest_are_within_delta_to_the_last_digit() -> None:
+    names = [f"c{i}" for i in range(7)]
+    declared = schema("".join(f'[columns.{name}]\nkind = "open"\n' for name in names))
+    for epsilon, delta in product((1, 3, 8), (1e-9, 1e-6, 3e-7, 1.1e-5, 7e-12)):
+        asked = Request.of(declared, Budget.of(epsilon=epsilon, delta=delta))
+        assert sum(Fraction(question.delta) for question in asked.opening) <= Fraction(asked.beside)
+        rest = Fraction(delta) - Fraction(asked.beside)
+        assert asked.budget.rho == rho_of(epsilon, float_below(rest))
+
+
+def test_a_cap_lets_the_run_through_that_asks_for_all_of_it(tmp_path: Path) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.declare("t", Budget.of(epsilon=3, delta=1e-9))
+    made = synthesize(table(), schema(), epsilon=3, ledger=book, dataset="t", **QUICK)
+    assert book.state().dataset("t").spent == made.spent
+
+
 class Killed(BaseException):
     """Ends a run as a signal would."""
 
@@ -185,9 +205,10 @@ def test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice(
     drawn: list[str] = []
     draw = Door._drawn
     monkeypatch.setattr(Door, "_drawn", lambda door, q, *rest: (drawn.append(q.purpose), draw(door, q, *rest))[1])
-    for name, one in {"sex": "M" if table()["sex"][0] == "F" else "F", "age": 6}.items():
+    others = {"sex": "M" if table()["sex"][0] == "F" else "F", "age": 6, "town": "Lima", "job": "smith"}
+    for name, one in others.items():
         changed = table()
-        changed[name][0] = one  # of an age, inside its bin
+        changed[name][0] = one  # of an age, inside its bin; of a town, a text that nobody else has
         with pytest.raises(LedgerError, match="not the table that the run began with"):
             synthesize(changed, schema(), resume=True, **settings)
     drawn.clear()
@@ -199,28 +220,43 @@ def test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice(
     assert run.settled == made.spent <= made.rho
 
 
+@pytest.mark.promise(30)
+def test_a_run_of_persons_goes_on_whichever_of_their_texts_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of which rows a person's texts are counted is drawn anew in each read; the table is the same one."""
+    rows = {**table(), "who": [f"p{i // 40}" for i in range(ROWS)]}
+    declared = schema('person = "who"\nrows_per_person = 3\n' + SCHEMA)
+    settings = {**QUICK, "epsilon": 4, "out": tmp_path / "r"}
+    with monkeypatch.context() as patch:
+        stopped_at(patch, 3)
+        with pytest.raises(Killed):
+            synthesize(rows, declared, **settings)
+    assert synthesize(rows, declared, resume=True, **settings).manifest.opened
+
+
 @pytest.mark.promise(10)
 @pytest.mark.promise(36)
 def test_on_a_neighbour_the_same_answers_give_the_same_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def recorded(rows: dict[str, list[Any]], tape: Tape, name: str) -> tuple[dict[str, bytes], Sequence[Charge]]:
+    def recorded(rows: dict[str, list[Any]], tape: Tape, name: str) -> tuple[dict[str, bytes], list[Charge]]:
         with monkeypatch.context() as patch:
             frozen_entropy(patch)
             tape.install(patch)
             settings = {**QUICK, "mechanism": "aim", "max_size": "1MB", "out": tmp_path / name}
             made = synthesize(rows, schema(), epsilon=2, **settings)
         files = {str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()}
-        return files, made.spend
+        return files, list(made.spend)
 
     rows, first = table(1_500), Tape()
     files, charges = recorded(rows, first, "a")
+    sums = [at for at, charge in enumerate(charges, start=1) if LINEAR.match(charge.purpose)]
+    assert sums
     for number, odd in enumerate([("Paris", "?", 3, "N"), (None, "M", "x", "nurse"), ("", None, 1e9, float("nan"))]):
         second = Tape(frozen=first.draws)
         neighbour = {name: [*values, one] for (name, values), one in zip(rows.items(), odd, strict=True)}
         others, _ = recorded(neighbour, second, f"b{number}")
         assert others == files
-        linear = [at for at, charge in enumerate(charges, start=1) if LINEAR.match(charge.purpose)]
-        paid = [charge.rho for charge in charges]
-        assert differences(first.draws, second.draws, paid, Unit.ADD_REMOVE, linear) == []
+        assert differences(first.draws, second.draws, paid(charges), Unit.ADD_REMOVE, sums) == []
 
 
 @pytest.mark.promise(16)

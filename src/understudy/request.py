@@ -28,6 +28,7 @@ from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
 from understudy.privacy import Budget, Shared, Unit, sigma_for
 from understudy.privacy.amounts import amount_text
+from understudy.privacy.cost import float_below
 from understudy.quantities import parse_size, parse_time
 from understudy.release.making import DEFAULT_DELTA, Settings
 from understudy.release.release import TableFormat
@@ -135,7 +136,8 @@ class Request:
     def opening(self) -> tuple[Shared, ...]:
         """What is asked first: for the texts of each open column, for equal parts of what they have of the budget."""
         names = [column.name for column in self.schema.open]
-        rho, delta = OPEN_SHARE * self.budget.rho / max(len(names), 1), self.beside / max(len(names), 1)
+        rho = OPEN_SHARE * self.budget.rho / max(len(names), 1)
+        delta = float_below(Fraction(self.beside) / max(len(names), 1))
         return tuple(Shared(name, sigma_for(rho, self.unit), delta) for name in names)
 
     def settled(self, schema: Schema) -> Request:
@@ -229,7 +231,8 @@ def _with_texts(budget: Budget) -> tuple[Budget, float]:
             "Open columns need a part of delta, which rho alone does not have: give epsilon and delta, or list their values."
         )
     texts = budget.delta * TEXTS_SHARE
-    return replace(budget, rho=Budget.of(epsilon=budget.epsilon, delta=budget.delta - texts).rho), texts
+    rest = float_below(Fraction(budget.delta) - Fraction(texts))  # both together are delta, to the last digit
+    return replace(budget, rho=Budget.of(epsilon=budget.epsilon, delta=rest).rho), texts
 
 
 def unit_of(unit: UnitName | Unit | str, schema: Schema) -> Unit:

@@ -23,6 +23,7 @@ from understudy.manifest.promise import rounded_up
 from understudy.privacy import Budget, Door, Shared, Unit, epsilon_of, rho_of
 from understudy.privacy.cost import float_below
 from understudy.release.toml import schema_toml
+from understudy.request import TEXTS_SHARE
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
 from understudy.source.undeclared import UndeclaredSource
@@ -343,7 +344,9 @@ def test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it
     learn_schema(rows, epsilon=4, delta=1e-6, columns=[*"abc"], **person)
     doors, questions = zip(*asked, strict=True)
     assert [question.attribute for question in questions] == [*"abc"]
-    noise = 1e-6 - sum(question.delta for question in questions)
+    texts = sum(Fraction(question.delta) for question in questions)
+    assert texts <= Fraction(1e-6 * TEXTS_SHARE)
+    noise = 1e-6 - float(texts)
     assert noise > 0
     for door in doors:
         assert epsilon_of(door.filter.rho, noise * (1 + 1e-9)) <= 4

@@ -20,7 +20,7 @@ from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
 from understudy.ledger.state import BESIDE
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Shared, Unit, sigma_for
-from understudy.privacy.cost import float_above
+from understudy.privacy.cost import float_above, float_below
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import TEXTS_SHARE, budget_of, place_of
 from understudy.schema import Schema
@@ -64,7 +64,7 @@ def learn_schema(
         csv = _dialect(data)
         names = _named(columns or columns_of(data, csv), person)
         promised, texts = budget_of(epsilon, delta, None), delta * TEXTS_SHARE
-        spent = replace(promised, rho=budget_of(epsilon, delta - texts, None).rho)
+        spent = replace(promised, rho=budget_of(epsilon, float_below(Fraction(delta) - Fraction(texts)), None).rho)
         unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
         place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
         source = UndeclaredSource(data, names, whom, csv)
@@ -105,7 +105,7 @@ def _asked(
     asked = []
     for left, name in zip(range(len(texts), 0, -1), texts, strict=True):
         sigma = sigma_for(door.filter.remaining / left, door.unit)
-        asked.append(Shared(name, sigma, delta / len(texts)))
+        asked.append(Shared(name, sigma, float_below(Fraction(delta) / len(texts))))
         learnt[name] = learn_texts(door, asked[-1], first[name])
     return learnt, asked
 

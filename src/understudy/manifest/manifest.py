@@ -219,7 +219,7 @@ class InsideEntry(Entry):
 
     column: str
     cells: Size = Field(description="How many finer bins were counted, with those of missing and other values.")
-    sigma: Finite = Field(gt=0, description="The standard deviation of the noise on each count.")
+    sigma: Finite = Field(ge=0, description="The standard deviation of the noise on each count.")
     rho: Amount = Field(description="What it cost.")
 
 

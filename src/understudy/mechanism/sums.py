@@ -48,8 +48,10 @@ class Sums:
     def of(cls, known: Known, values: Floats, counted: NDArray[np.bool_], noise: float) -> Sums | None:
         """Return the sums of a column whose codes have these values; codes not ``counted`` have none (missing)."""
         rows = np.where(counted, known.counts, 0.0)
-        if rows.sum() <= 0:
+        largest = float(np.abs(values[counted]).max(initial=0.0))
+        if rows.sum() <= 0 or largest <= 0:
             return None
+        values = values / largest  # errors are relative, and squares of declared numbers may be beyond floats
         mean = float(rows @ values) / float(rows.sum())
         size = max(abs(mean), AROUND_ZERO * float(rows @ np.abs(values)) / float(rows.sum())) * float(rows.sum())
         target = np.where(counted, values - mean, 0.0)

@@ -286,6 +286,7 @@ def _reader(
     marks = [*fingerprinted(source.domain), *((name,) for name in fine)] if journal.keeps and before is None else []
     first = [*expect, *marks]
     earlier = [] if before is None else [before]
+    spelled: Callable[[], Iterable[tuple[list[str], Counts]]] = getattr(source, "spelled", tuple)
 
     def read(cliques: Sequence[Clique]) -> list[Counts]:
         for told in earlier:
@@ -297,7 +298,8 @@ def _reader(
             with _standing(clocks):
                 known.update(zip(missing, _counted(source, fine, missing), strict=True))
         if marks:
-            journal.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks]))
+            with _standing(clocks):
+                journal.bind(lambda key: fingerprint(key, marks, [known[c] for c in marks], spelled()))
             for clique in {*marks} - {*cliques, *expect}:
                 del known[clique]
             marks.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from understudy.domain import Clique, Domain
@@ -25,10 +25,18 @@ def fingerprinted(domain: Domain) -> list[Clique]:
     return [*((name,) for name in domain), *pairs]
 
 
-def fingerprint(key: bytes, cliques: Sequence[Clique], counts: Sequence[Counts]) -> bytes:
-    """Return the HMAC-SHA256 of the counts: the same for the same records, in whatever order and container they come."""
+def fingerprint(
+    key: bytes, cliques: Sequence[Clique], counts: Sequence[Counts], texts: Iterable[tuple[list[str], Counts]] = ()
+) -> bytes:
+    """Return the HMAC-SHA256 of the counts: the same for the same records, in whatever order and container they come.
+
+    Texts of open columns have no codes yet, and count by themselves.
+    """
     made = hmac.new(key, digestmod=hashlib.sha256)
     for clique, values in zip(cliques, counts, strict=True):
         made.update(repr((clique, values.shape)).encode())
+        made.update(values.astype("<i8").tobytes())
+    for spelled, values in texts:
+        made.update(repr(spelled).encode())
         made.update(values.astype("<i8").tobytes())
     return made.digest()

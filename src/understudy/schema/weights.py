@@ -15,6 +15,8 @@ FEWEST = 1e-6
 """Rows of a bin that the model takes for empty: its values are as likely as those beside them."""
 CLEAR = 3.0
 """A single value stands out where its count exceeds what is expected of it by so many standard deviations of the noise."""
+NOTHING = 1e-280
+"""Fewer rows are none: what is shared out is not divided by them."""
 THIN = 1 / 50
 """A finer bin that takes less than this part of its surroundings is a single value among many."""
 
@@ -84,7 +86,7 @@ class _Shrinking:
     def _scale(self, first: int, last: int, total: float) -> None:
         held = self.expected[first:last]
         whole = float(held.sum())
-        self.weights[first:last] = held * (total / whole) if whole > 0 else total / (last - first)
+        self.weights[first:last] = held * (total / whole) if whole > NOTHING else total / (last - first)
 
 
 def expected_rows(column: Binned, rows: Floats) -> Floats:
@@ -93,7 +95,7 @@ def expected_rows(column: Binned, rows: Floats) -> Floats:
     A smooth curve through the cumulated rows (a monotone cubic spline, by Fritsch and Butland) keeps the rows of each bin.
     """
     assert column.fine is not None
-    widths, fine = column.bins.sizes(), column.fine.bins.sizes()
+    widths, fine = _in_parts(column.bins.sizes(), column.fine.bins.sizes())
     bins = column.coarse[: len(fine)]
     starts = np.searchsorted(bins, np.arange(len(widths)))
     density = np.divide(rows, widths, out=np.zeros_like(rows), where=widths > 0)
@@ -105,6 +107,12 @@ def expected_rows(column: Binned, rows: Floats) -> Floats:
     before = np.append(0.0, after[:-1])
     before[starts] = 0.0
     return np.asarray(np.maximum(after - before, 0.0), np.float64)
+
+
+def _in_parts(widths: Floats, fine: Floats) -> tuple[Floats, Floats]:
+    """Return both as parts of a power of two near the widest: no digit changes, and rows can be divided by them."""
+    power = -int(np.frexp(widths.max())[1])
+    return np.ldexp(widths, power), np.ldexp(fine, power)
 
 
 def _slopes(density: Floats, widths: Floats) -> Floats:

@@ -5,7 +5,7 @@ PRIVATE: holds the table and its texts. Only the privacy room may call ``count``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,14 @@ class OpenSource:
         schema = self._schema
         declared = next(one for one in schema.open if one.name == column)
         return texts_of(self._data, OpenSpeller(column, declared=declared), schema.person, schema.csv)
+
+    def spelled(self) -> Iterator[tuple[list[str], Counts]]:
+        """Yield the texts of each open column with the rows that have them, all rows of a person: which table this is.
+
+        Which rows of a person are used is another matter in each read of texts, and says nothing of that.
+        """
+        for column in self._schema.open:
+            yield texts_of(self._data, OpenSpeller(column.name, declared=column), None, self._schema.csv)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from audit.mutant import one
 
+NUMBERS = "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart_by_what_is_asked_of_numbers"
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
 OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
@@ -49,14 +50,14 @@ MUTANTS = [
         "each-column-takes-all-of-delta",
         36,
         "the texts of every column have the delta that is for all of them",
-        ("learning/learn.py", "delta / len(texts)", "delta"),
+        ("learning/learn.py", "float_below(Fraction(delta) / len(texts))", "delta"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
         "texts-take-their-delta-twice",
         36,
         "the noise takes all of delta, and the texts their quarter beside it",
-        ("learning/learn.py", "delta - texts, None)", "delta, None)"),
+        ("learning/learn.py", "float_below(Fraction(delta) - Fraction(texts)), None)", "delta, None)"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
@@ -204,7 +205,7 @@ MUTANTS = [
         "open-columns-take-their-delta-twice",
         36,
         "a run with open columns has the rho of all of delta, and their texts take a quarter of it beside",
-        ("request.py", "delta=budget.delta - texts).rho), texts", "delta=budget.delta).rho), texts"),
+        ("request.py", "delta=rest).rho), texts", "delta=budget.delta).rho), texts"),
         f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
     ),
     one(
@@ -218,7 +219,7 @@ MUTANTS = [
         "each-open-column-takes-all-of-delta",
         36,
         "the texts of every open column have the delta that is for all of them",
-        ("request.py", "self.beside / max(len(names), 1)", "self.beside"),
+        ("request.py", "float_below(Fraction(self.beside) / max(len(names), 1))", "self.beside"),
         f"{OPEN}test_texts_and_all_the_rest_share_one_budget_and_one_delta[None]",
     ),
     one(
@@ -236,11 +237,52 @@ MUTANTS = [
         f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[2]",
     ),
     one(
+        "delta-rounded-up",
+        (9, 36),
+        "the delta of texts and that of all the rest are more than delta together, by a rounding",
+        (
+            "request.py",
+            "rest = float_below(Fraction(budget.delta) - Fraction(texts))",
+            "rest = budget.delta - texts",
+        ),
+        f"{OPEN}test_texts_and_all_the_rest_are_within_delta_to_the_last_digit",
+    ),
+    one(
+        "other-texts-in-open-columns",
+        (30, 33),
+        "a run goes on with a table that differs in the texts of its open columns alone",
+        ("privacy/door.py", "[known[c] for c in marks], spelled())", "[known[c] for c in marks])"),
+        f"{OPEN}test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice[1]",
+    ),
+    one(
         "open-columns-forget-persons",
         16,
         "the texts of open columns are counted in all rows of a person",
         ("source/opened.py", "declared=declared), schema.person, schema.csv)", "declared=declared), None, schema.csv)"),
         f"{OPEN}test_a_person_counts_with_so_many_rows",
+    ),
+    one(
+        "one-row-too-many-of-a-persons-texts",
+        16,
+        "the texts of open columns are counted in one row more of a person than is paid for",
+        (
+            "source/opened.py",
+            "declared=declared), schema.person, schema.csv)",
+            "declared=declared), schema.person and type(schema.person)(schema.person.column, schema.person.rows + 1), "
+            "schema.csv)",
+        ),
+        f"{NUMBERS}[add_remove of 5 rows of one who open]",
+    ),
+    one(
+        "the-number-of-texts-in-a-log",
+        (10, 12),
+        "a line of a log says how many different texts an open column has",
+        (
+            "source/undeclared.py",
+            "    found.pop(NOTHING, None)\n",
+            '    found.pop(NOTHING, None)\n    __import__("logging").getLogger().error("%d texts", len(found))\n',
+        ),
+        f"{NUMBERS}[add_remove open]",
     ),
     one(
         "open-columns-are-read-before-they-are-reserved",

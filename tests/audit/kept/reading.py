@@ -149,4 +149,15 @@ MUTANTS = [
         ),
         f"{VALUES}[pandas category]",
     ),
+    one(
+        "derived-codes-by-the-batch",
+        10,
+        "the codes of a derived column depend on how many rows are read with it: one row moves all its counts",
+        (
+            "source/tables.py",
+            "column.follow([found[parent] for parent in column.parents])\n    return Codes(batch",
+            "column.follow([found[parent] for parent in column.parents]) * (batch.num_rows % 2 < 1)\n    return Codes(batch",
+        ),
+        "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart_by_what_is_asked_of_numbers[add_remove open]",
+    ),
 ]
