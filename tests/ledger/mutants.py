@@ -148,7 +148,7 @@ def checked_before_the_transaction(patch: pytest.MonkeyPatch) -> None:
     def early(self: Ledger, dataset: str, budget: Any, settings: Any, **options: Any) -> RunJournal:
         ledger_module._require_left(self.state().dataset(dataset), budget.rho, Fraction(0))
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(ledger_module, "_require_left", lambda dataset, wanted, beside, settings: None)
+            inner.setattr(ledger_module, "_require_left", lambda *asked: None)
             return begin(self, dataset, budget, settings, **options)
 
     patch.setattr(Ledger, "begin", early)
