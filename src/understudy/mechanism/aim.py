@@ -47,7 +47,7 @@ from understudy.model import CELL_BYTES, Model
 from understudy.privacy import Candidate, Measurement, Selection, linear_scale_for, selection_epsilon_for
 from understudy.workload import Workload
 
-AGAIN = "what is measured again"
+ONCE_MORE = "what is measured again"
 FARTHEST = 2.0
 """The largest L1 distance between two marginals as shares."""
 NARROW = 16
@@ -117,7 +117,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
     if run.estimation.graphical:
         require_capacity(run.domain, run.model_cliques, pool.smallest, config.max_size)
     run.reserve(config.kept)
-    run.set_aside(judge.again if pool.all_pairs else Fraction(0), AGAIN)
+    run.set_aside(judge.again if pool.all_pairs else Fraction(0), ONCE_MORE)
     prepare(run)
     budget = initial_budget(run, config)  # lines 4–6 and 9: σ₀ and ε₁, kept as their exact costs
     with run.running():
@@ -140,7 +140,7 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
                 model = measure_again(run, config, turns.found)  # not in the paper: costs what is left
             if nothing_left or budget.final:
                 rounds = config.rounds_for(free(run))
-                if run.take(AGAIN):
+                if run.take(ONCE_MORE):
                     measure_by_need(run, config, model)  # not in the paper, nor in AIM: costs what was kept for it
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 # line 18 is left to the model

@@ -1,11 +1,14 @@
-"""aim2: AIM with two changes, each proved and measured in docs/aim2.md. Sees no counts; costs what AIM costs.
+"""aim2: AIM with five changes, each stated and measured in docs/aim2.md. Sees no counts; costs what AIM costs.
 
 1. The penalty is honest. What measuring a marginal costs in error is judged after the fit, not before it (``penalty.py``):
    in the score, and in the test that anneals. So larger and sparser marginals are worth their price.
-2. The last fit is to shrunken answers. Each measured marginal is drawn towards what the model said of it before it was
+2. A marginal is weighed by the share of it that a query has.
+3. The room that it would take up in the model counts against it.
+4. A part of the budget is kept, and what the model rests on is measured once more at the end, by need (``again.py``).
+5. The last fit is to shrunken answers. Each measured marginal is drawn towards what the model said of it before it was
    measured, by as much as its noise deserves (``understudy.model.shrinkage``).
 
-Both are computed from earlier answers of the door and the noise levels, all of it public.
+All are computed from earlier answers of the door and the noise levels, all of it public.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ class Aim2Config(RoundsConfig):
 
 @dataclass(frozen=True)
 class Aim2(Mechanism):
-    """The adaptive and iterative mechanism with an honest penalty and shrinkage."""
+    """The adaptive and iterative mechanism, judged otherwise."""
 
     config: Aim2Config = field(default_factory=Aim2Config)
     takes_public = True
