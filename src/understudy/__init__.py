@@ -11,7 +11,7 @@ stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep i
 - To compare it with the table, which is not private: ``evaluate``, ``Evaluation``, ``write_evaluation``.
 - To keep account of several runs: ``Ledger``, ``Spent``.
 - When something goes wrong: ``UnderstudyError``, ``UserError``, ``SchemaError``, ``SourceError``, ``WorkloadError``,
-  ``BudgetError``, ``BudgetExceeded``, ``LedgerError``, ``CapacityError``, ``FormatError``, ``InternalError``.
+  ``BudgetError``, ``BudgetExceeded``, ``LedgerError``, ``CapacityError``, ``FormatError``, ``InternalError``; ``UnderstudyWarning``.
 """
 
 import understudy.addresses  # noqa: F401 (first: see there)
@@ -26,6 +26,7 @@ from understudy.errors import (
     SourceError,
     Spent,
     UnderstudyError,
+    UnderstudyWarning,
     UserError,
     WorkloadError,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "Spent",
     "Sql",
     "UnderstudyError",
+    "UnderstudyWarning",
     "Unit",
     "UserError",
     "Workload",

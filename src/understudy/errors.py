@@ -12,6 +12,7 @@ UnderstudyError
 │   └── FormatError       a saved file is damaged, foreign, or of an unknown version
 └── InternalError         a promise of our own was broken: a bug, please report it
 
+``UnderstudyWarning`` is what this package warns of: nothing went wrong, but something is worth knowing.
 Whatever ends a run, of this tree or not, has ``spent``: what the run had spent by then, and what its ledger counts.
 """
 
@@ -81,6 +82,10 @@ class FormatError(UserError):
 
 class InternalError(UnderstudyError):
     """A promise of our own was broken: a bug."""
+
+
+class UnderstudyWarning(UserWarning):
+    """Something worth knowing before a run goes on, such as that another could be finished instead."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

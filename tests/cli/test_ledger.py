@@ -158,6 +158,25 @@ def test_a_run_that_is_refused_before_it_reads_leaves_a_trace_and_no_spend(home:
     assert (stopped.state, stopped.counts) == ("stopped", 0)
 
 
+def test_a_run_begun_anew_says_that_another_could_be_finished(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    assert run("ledger", "cap", home / "b.ledger", "--dataset", "visits", "--epsilon", 9).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["understudy.synthesize"], "_made", broken)
+        first = synthesize(home, "one", 1)
+    assert first.exit_code == 130
+    assert "--resume" in first.stderr
+    (stopped,) = Ledger(home / "b.ledger").state().runs
+    again = synthesize(home, "one", 1)
+    assert again.exit_code == 0
+    (said,) = [line for line in again.stderr.splitlines() if stopped.name in line]
+    assert "--resume" in said
+    assert said.startswith("Run ")  # no place in the code
+    assert stopped.name not in synthesize(home, "two", 1.5).stderr
+
+
 def test_another_command_does_not_resume(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from understudy.source import StreamedSource
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from understudy.errors import LedgerError, Spent
+from understudy.errors import LedgerError, Spent, UnderstudyWarning
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, in_words, spending
-from understudy.privacy import Filter
+from understudy.privacy import Budget, Filter
 
 from .small import BUDGET, FACTS, Stop, fresh, play, stopping_after
 
@@ -163,3 +164,34 @@ def test_a_stopped_run_that_is_not_private_may_begin_anew(tmp_path: Path) -> Non
     own = Place(Ledger(tmp_path / "out.ledger"), own=True)
     for _ in range(2):
         stopped(own, FACTS, private=False)
+
+
+def test_a_run_begun_anew_in_a_shared_ledger_says_which_could_be_finished(tmp_path: Path) -> None:
+    """Before it is reserved: which run, what it has spent, and that this one pays anew."""
+    ledger = fresh(tmp_path)
+    ended(ledger, Stop())
+    (first,) = ledger.state().runs
+    words = rf"{first.name}.*stopped.*rho = 0\.25.*--resume.*pays its whole budget \(rho = 1\) anew"
+    with warnings.catch_warnings(), pytest.raises(UnderstudyWarning, match=words):
+        warnings.simplefilter("error", UnderstudyWarning)
+        Place(ledger, "people").begin(BUDGET, FACTS, private=True)
+    assert len(ledger.state().runs) == 1
+    with pytest.warns(UnderstudyWarning, match=words):
+        Place(ledger, "people").begin(BUDGET, FACTS, private=True)
+    ledger.cap("people", Budget.of(rho=9))
+    with pytest.warns(UnderstudyWarning, match="is going, or was killed.*whole budget counts"):
+        Place(ledger, "people").begin(BUDGET, FACTS, private=True)
+
+
+def test_other_runs_are_begun_without_a_word(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path, Budget.of(rho=9))
+    ended(ledger, Stop())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Place(ledger, "people").begin(BUDGET, {**FACTS, "rounds": 7}, private=True)  # other settings
+        with spending() as run:
+            run.begin(Place(ledger, "people"), BUDGET, FACTS, private=True, resume=True)
+        Place(ledger, "people").begin(BUDGET, FACTS, private=True)  # the other one has finished
+        learns = {"learns": "some columns"}
+        for _ in range(2):  # learning cannot be resumed
+            Place(ledger, "people").begin(Budget.of(rho=0.5), learns, private=True)

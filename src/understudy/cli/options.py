@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from understudy.errors import UnderstudyWarning
 from understudy.source import Csv, Sql, spark_frame
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -127,6 +130,23 @@ def given_values(pairs: tuple[str, ...]) -> dict[str, str | None]:
 def print_json(document: Any) -> None:
     """Print plain data as JSON."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Print the warnings of this package as they come, without the place in the code that Python would add."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+        warnings.simplefilter("always", UnderstudyWarning)
+
+        def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, UnderstudyWarning):
+                warn(str(message))
+            else:
+                others(message, category, *where)
+
+        warnings.showwarning = tell
+        yield
 
 
 def warn(text: str) -> None:

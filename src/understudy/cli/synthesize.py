@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from understudy.cli.ending import BEGUN, after_release
-from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, spark, table, table_of, warn
+from understudy.cli.options import FILE, FOLDER, as_json, budget, print_json, spark, table, table_of, warn, warnings_told
 from understudy.errors import Spent
 from understudy.mechanism import DEFAULT, MECHANISMS
 from understudy.model import Device
@@ -86,7 +86,8 @@ def synthesize(
     if settings["seed"] is not None:
         warn("NOT PRIVATE: --seed is for research. The release will be marked so everywhere.")
     click.get_current_context().meta[BEGUN] = True
-    release = run(private, schema_path, out=target, progress=False if quiet else None, **settings)
+    with warnings_told():
+        release = run(private, schema_path, out=target, progress=False if quiet else None, **settings)
     with after_release(Spent(release.spent, release.rho, release.spent, finished=True)):
         if json_:
             print_json(summary(release, out))

@@ -18,7 +18,7 @@ from understudy.learning.columns import kind_of, learn_column, learn_texts
 from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
-from understudy.ledger.state import BESIDE
+from understudy.ledger.state import BESIDE, LEARNS
 from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Shared, Unit, sigma_for
 from understudy.privacy.cost import float_above, float_below
 from understudy.release.making import DEFAULT_DELTA
@@ -68,7 +68,7 @@ def learn_schema(
         unit = Unit.ADD_REMOVE if whom is None else Unit("add-remove", whom.rows, whom.column)
         place = place_of(ledger, dataset, None, resume=False, seeded=seed is not None)
         source = UndeclaredSource(data, names, whom, csv)
-        facts = {"learns": _digest(names), "unit": unit.value, "private": seed is None, BESIDE: texts}
+        facts = {LEARNS: _digest(names), "unit": unit.value, "private": seed is None, BESIDE: texts}
         log = run.begin(place, spent, facts, private=seed is None, resume=False)
         noise = SecureNoise() if seed is None else ResearchNoise(seed)
         door = Door(source, Budget.of(rho=spent.rho), unit=unit, noise=noise, journal=log)

@@ -6,6 +6,7 @@ when the release is there, and stays when the run fails.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 from uuid import uuid4
 
-from understudy.errors import LedgerError, Spent, UnderstudyError
+from understudy.errors import LedgerError, Spent, UnderstudyError, UnderstudyWarning
 from understudy.ledger.journal import RunJournal
 from understudy.ledger.ledger import Ledger
 from understudy.ledger.store import LedgerGone, create
@@ -36,8 +37,11 @@ class Place:
 
     def begin(self, budget: Budget, facts: Mapping[str, Any], *, private: bool) -> RunJournal | None:
         """Reserve ``budget`` for a new run."""
-        if self.ledger is None or not self.own:
-            return None if self.ledger is None else self.ledger.begin(self.dataset, budget, facts, private=private)
+        if self.ledger is None:
+            return None
+        if not self.own:
+            self._say_what_could_be_finished(self.ledger, budget, facts)
+            return self.ledger.begin(self.dataset, budget, facts, private=private)
         for _ in range(TRIES):  # another run may take the file away between two of our steps: then it is made anew
             try:
                 create(self.ledger.path)
@@ -72,6 +76,20 @@ class Place:
                     f"This run {how}, after rho = {spent} was spent, and {ledger.path} has its answers. Go on from there "
                     "with --resume (resume=True). To spend anew, remove that file. Nothing more was spent."
                 )
+
+    def _say_what_could_be_finished(self, ledger: Ledger, budget: Budget, facts: Mapping[str, Any]) -> None:
+        """Warn where the same run was stopped or killed, and could be finished: this one pays again."""
+        run = ledger.unfinished(self.dataset, facts)
+        if run is None:
+            return
+        how = "was stopped" if run.state == "stopped" else "is going, or was killed"
+        held = "" if run.state == "stopped" else ", and its whole budget counts until it ends"
+        text = (
+            f'Run {run.name} on "{self.dataset}" with the same settings, begun {run.began[:16]}Z, {how}: '
+            f"rho = {show(max(run.charged, run.stays))} of {show(run.budget)} is spent{held}. --resume (resume=True) finishes "
+            f"it inside that budget and spends nothing twice. This run pays its whole budget (rho = {show(budget.rho)}) anew."
+        )
+        warnings.warn(text, UnderstudyWarning, stacklevel=7)  # where synthesize is called
 
     def settle_saved(self, run: str, facts: Mapping[str, Any]) -> bool:
         """Settle the unfinished run whose release was found saved; False when there is no such run."""

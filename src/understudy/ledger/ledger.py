@@ -16,7 +16,7 @@ from uuid import uuid4
 from understudy.errors import BudgetExceeded, LedgerError
 from understudy.ledger.checking import Verdict, require_sound, verify
 from understudy.ledger.journal import RunJournal
-from understudy.ledger.state import BESIDE, Dataset, Run, State
+from understudy.ledger.state import BESIDE, LEARNS, Dataset, Run, State
 from understudy.ledger.store import Book, create, reading, remove_if, writing
 from understudy.privacy import Budget, Unit
 from understudy.privacy.cost import show
@@ -116,6 +116,11 @@ class Ledger:
             made = book.append("resumed", dataset=dataset, run=chosen.name, rho=chosen.budget, detail=detail)
         return RunJournal(self.path, made, chosen.items, chosen.table, before=chosen.stays)
 
+    def unfinished(self, dataset: str, settings: Mapping[str, Any]) -> Run | None:
+        """Return the run that ``resume`` would go on with, where anything counts for it."""
+        same = unfinished_runs(self.state().dataset(dataset), settings)
+        return next((run for run in reversed(same) if run.private and run.counts > 0), None)
+
     def remove_if_done(self) -> None:
         """Take the file away when no run in it is unfinished, and none that stopped has spent anything."""
         remove_if(self.path, _nothing_open)
@@ -161,13 +166,19 @@ def _require_left(dataset: Dataset, wanted: Fraction, beside: Fraction, settings
         )
     held = f" ({show(dataset.reserved)} of it held by runs that have not ended)" if dataset.reserved else ""
     cap = dataset.most(dataset.delta_beside + beside) or Fraction(0)
-    same = settings and any(run.state == "stopped" and dict(run.settings) == dict(settings) for run in dataset.runs)
+    same = settings and any(run.state == "stopped" for run in unfinished_runs(dataset, settings))
     hint = " Or finish the run with the same settings that was stopped, with --resume (resume=True)." if same else ""
     raise BudgetExceeded(
         f'"{dataset.name}" has rho = {show(max(left, Fraction(0)))} left of {show(cap)}{held}, '
         f"but the run asks for {show(wanted)}. Nothing was read and nothing was spent. Ask for less, or raise the cap."
         f"{hint}"
     )
+
+
+def unfinished_runs(dataset: Dataset, settings: Mapping[str, Any]) -> list[Run]:
+    """Return the runs with these settings that could be resumed; one that learns a schema cannot be."""
+    unfinished = [run for run in dataset.runs if run.state != "finished" and LEARNS not in run.settings]
+    return [run for run in unfinished if dict(run.settings) == dict(settings)]
 
 
 def _resumable(dataset: Dataset, settings: Mapping[str, Any], name: str | None) -> Run:

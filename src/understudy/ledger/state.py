@@ -20,6 +20,8 @@ from understudy.privacy.cost import float_below
 
 BESIDE = "delta beside rho"
 """The setting of a run that says which part of delta it takes."""
+LEARNS = "learns"
+"""The setting of a run that learns a schema: which columns of."""
 REPORT_DELTA = 1e-9
 """The delta that amounts are reported at, unless a dataset declares one."""
 
