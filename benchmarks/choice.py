@@ -68,7 +68,8 @@ def trials() -> dict[Setting, dict[str, list[float]]]:
     for path in (RESULTS / "aim2.jsonl", STORED):
         for key, line in aim2.stored(path).items():
             table, workload, epsilon, _, how = key.split(" ")
-            found[table, workload, float(epsilon)][how].append(line["model_error"])
+            if "model_error" in line:
+                found[table, workload, float(epsilon)][how].append(line["model_error"])
     for name in ("grid", "family", "quick"):
         for text in (RESULTS / f"{name}.jsonl").read_text().splitlines():
             line: dict[str, Any] = json.loads(text)
