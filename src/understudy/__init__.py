@@ -11,7 +11,8 @@ stand-in for it; ``release.save(folder)`` and ``understudy.load(folder)`` keep i
 - To compare it with the table, which is not private: ``evaluate``, ``Evaluation``, ``write_evaluation``.
 - To keep account of several runs: ``Ledger``, ``Spent``.
 - When something goes wrong: ``UnderstudyError``, ``UserError``, ``SchemaError``, ``SourceError``, ``WorkloadError``,
-  ``BudgetError``, ``BudgetExceeded``, ``LedgerError``, ``CapacityError``, ``FormatError``, ``InternalError``; ``UnderstudyWarning``.
+  ``BudgetError``, ``BudgetExceeded``, ``LedgerError``, ``CapacityError``, ``FormatError``, ``InternalError``.
+- What is worth knowing before a run goes on: ``UnderstudyWarning``.
 """
 
 import understudy.addresses  # noqa: F401 (first: see there)

@@ -172,9 +172,10 @@ def test_a_run_begun_anew_in_a_shared_ledger_says_which_could_be_finished(tmp_pa
     ended(ledger, Stop())
     (first,) = ledger.state().runs
     words = rf"{first.name}.*stopped.*rho = 0\.25.*--resume.*pays its whole budget \(rho = 1\) anew"
-    with warnings.catch_warnings(), pytest.raises(UnderstudyWarning, match=words):
+    with warnings.catch_warnings():
         warnings.simplefilter("error", UnderstudyWarning)
-        Place(ledger, "people").begin(BUDGET, FACTS, private=True)
+        with pytest.raises(UnderstudyWarning, match=words):
+            Place(ledger, "people").begin(BUDGET, FACTS, private=True)
     assert len(ledger.state().runs) == 1
     with pytest.warns(UnderstudyWarning, match=words):
         Place(ledger, "people").begin(BUDGET, FACTS, private=True)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -139,11 +139,18 @@ def warnings_told() -> Iterator[None]:
         others = warnings.showwarning
         warnings.simplefilter("always", UnderstudyWarning)
 
-        def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        def tell(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             if issubclass(category, UnderstudyWarning):
                 warn(str(message))
             else:
-                others(message, category, *where)
+                others(message, category, filename, lineno, file, line)
 
         warnings.showwarning = tell
         yield

@@ -86,8 +86,9 @@ class Place:
         held = "" if run.state == "stopped" else ", and its whole budget counts until it ends"
         text = (
             f'Run {run.name} on "{self.dataset}" with the same settings, begun {run.began[:16]}Z, {how}: '
-            f"rho = {show(max(run.charged, run.stays))} of {show(run.budget)} is spent{held}. --resume (resume=True) finishes "
-            f"it inside that budget and spends nothing twice. This run pays its whole budget (rho = {show(budget.rho)}) anew."
+            f"rho = {show(max(run.charged, run.stays))} of {show(run.budget)} is spent{held}. --resume (resume=True) "
+            "finishes it inside that budget and spends nothing twice. "
+            f"This run pays its whole budget (rho = {show(budget.rho)}) anew."
         )
         warnings.warn(text, UnderstudyWarning, stacklevel=7)  # where synthesize is called
 
