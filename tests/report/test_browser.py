@@ -189,6 +189,13 @@ def test_a_column_is_found_by_a_part_of_its_name(browser: Any, pages: dict[str, 
         assert opened.said == []
 
 
+@pytest.mark.parametrize("width", [390, 360])
+def test_the_map_of_pairs_fits_on_a_phone(browser: Any, pages: dict[str, Path], width: int) -> None:
+    with Opened(browser, pages["wide"], width) as opened:
+        room, taken = opened.page.evaluate("(e => [e.clientWidth, e.scrollWidth])(document.querySelector('#pairs .scroll'))")
+        assert 0 < taken <= room
+
+
 def test_the_check_of_contrast_can_fail(browser: Any, pages: dict[str, Path]) -> None:
     with Opened(browser, pages["people"], 1280) as opened:
         opened.page.evaluate("document.querySelector('.lead').style.color = '#999'")
