@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -139,18 +139,11 @@ def warnings_told() -> Iterator[None]:
         others = warnings.showwarning
         warnings.simplefilter("always", UnderstudyWarning)
 
-        def tell(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, UnderstudyWarning):
                 warn(str(message))
             else:
-                others(message, category, filename, lineno, file, line)
+                others(message, category, *where, **more)
 
         warnings.showwarning = tell
         yield
