@@ -58,6 +58,24 @@ def test_refined_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
     assert distance(model, refined, quadruples) < distance(model, rounded, quadruples)
 
 
+def test_later_passes_bring_rows_nearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, found = chained(), list[float]()
+    for passes in (1, refinement.PASSES):
+        monkeypatch.setattr(refinement, "PASSES", passes)
+        rows = model.generate(4000, rng(2), near=everything(model.domain))
+        found.append(distance(model, rows, list(combinations(model.domain.attributes, 3))))
+    assert found[1] < 0.95 * found[0]
+
+
+def test_a_second_pass_is_made_only_where_the_work_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, near = chained(), everything(chained().domain)
+    work = sum(5 * sum(a in clique for clique in near) for a in model.domain.attributes)
+    monkeypatch.setattr(refinement, "MOST_WORK", 2 * 4000 * work - 1)
+    bounded = model.generate(4000, rng(2), near=near)
+    monkeypatch.setattr(refinement, "PASSES", 1)
+    np.testing.assert_array_equal(bounded, model.generate(4000, rng(2), near=near))
+
+
 @settings(max_examples=60, deadline=None)
 @given(models(), st.integers(0, 400), st.integers(0, 2**32))
 def test_the_objective_does_not_rise_and_nothing_impossible_is_made(model: GraphicalModel, rows: int, seed: int) -> None:

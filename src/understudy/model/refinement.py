@@ -6,7 +6,8 @@ sample. Here the counts n of chosen marginals are compared with the model's, e (
     F = Σ w (n - e)² / (e + 1)    over the cells of all chosen marginals, w the marginal's weight,
 
 which measures a cell by about its variance in a sample. F is lowered by damped coordinate descent in batches: one attribute
-after another, rows in random order are offered the value of the attribute that makes F least, all else in the row as it is.
+after another, rows in random order are offered the value of the attribute that makes F least, all else in the row as it is;
+then all attributes once more, since each has settled where the others were before they moved.
 The rows of a batch do not see each other's moves, and several may go to the same cell: only a share of them moves, the share
 at which F falls fastest, estimated from the batches before. A row never moves into a combination that a structural zero
 forbids. In the end single columns are settled (``settling.py``). Public numbers only; post-processing.
@@ -36,6 +37,8 @@ MOST_CELLS = 1 << 24
 """Marginals are refined towards, the smallest first, while all of them together have no more cells."""
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
+PASSES = 3
+"""Every attribute is offered new values so many times, where ``MOST_WORK`` allows more than one."""
 AT_ONCE = 1 << 20
 """Cells of the model's marginals that are held at a time, until they are compared with the rows."""
 TOGETHER = 1 << 18
@@ -95,8 +98,8 @@ def refine(
     barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
     some = MOST_WORK // max(1, sum(work.values()))
-    for a in rng.permutation([a for a, cells in work.items() if cells]):
-        _Pass(int(a), tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
+    for a in _in_turn([a for a, cells in work.items() if cells], some // rows if rows else 1, rng):
+        _Pass(a, tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
     for table in [table for table in tables if len(table.positions) == 1 and table.positions[0] in work]:
         _Pass(table.positions[0], tables, barriers, codes, sizes).settle(table, rng)
 
@@ -113,9 +116,15 @@ def _goals(model: Target, chosen: list[Clique], near: Mapping[Clique, float], ro
 
 
 def _attributes(domain: Domain, chosen: list[Clique], rng: np.random.Generator) -> list[int]:
-    """Return the attributes that may be offered other values, in random order."""
+    """Return the attributes that may be offered other values, in the order in which they are."""
     named = {p for clique in chosen for p in _positions(domain, clique) if domain.sizes[p] > 1}
-    return [int(a) for a in rng.permutation(sorted(named))]
+    return _in_turn(sorted(named), PASSES, rng)
+
+
+def _in_turn(attributes: Sequence[int], affordable: int, rng: np.random.Generator) -> list[int]:
+    """Return each attribute once, and up to ``PASSES`` times as far as that is ``affordable``, in random order each time."""
+    passes = min(PASSES, max(1, affordable))
+    return [int(a) for _ in range(passes) for a in rng.permutation(attributes)]
 
 
 def _affordable(domain: Domain, near: Mapping[Clique, float]) -> list[Clique]:
