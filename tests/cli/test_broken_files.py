@@ -39,6 +39,7 @@ def written(separator: str = ",", header: Sequence[str] = ("name", "age", "day")
 
 
 GOOD = written()
+COMMAS = "name,age,day\n" + "".join(f'{name},"{age},5",{day}\n' for name, age, day in RECORDS)
 SEPARATOR = "Declare the separator under [table.csv] in the schema, or with --separator"
 HEADER = "give them with --header"
 CONVERT = "iconv -f UTF-16 -t UTF-8"
@@ -70,6 +71,7 @@ TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "line breaks": (GOOD.replace("Ann", '"An\nn"').encode(), ("to_parquet", "a record is one line here", RELEASED)),
     "spreadsheet": (b"PK\x03\x04\x14\x00\x06" + bytes(range(256)), (SPREADSHEET, SPREADSHEET, SPREADSHEET)),
     "cut short": (gzip.compress(GOOD.encode())[:60], ("Is it a whole file?",) * 3),
+    "decimal commas": (COMMAS.encode(), ('decimal = ","', "Has a CSV file decimal commas", RELEASED)),
     "byte order mark": (b"\xef\xbb\xbf" + GOOD.encode(), ("[columns.name]", "Every value fits.", RELEASED)),
 }
 """A run over the private rows says less than draft and check: what is wrong with single records stays with the owner."""

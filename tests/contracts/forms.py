@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.schema import Schema
-from understudy.source import Codes, Source, Sql, Tally, open_source
+from understudy.source import Codes, Csv, Source, Sql, Tally, open_source
 from understudy.source.duck import identifier
 
 from . import spark
@@ -127,6 +127,21 @@ def csv_windows(rows: Sequence[Row], folder: Path) -> str:
     text = as_csv(rows, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     (folder / "people.csv").write_text(text, encoding="utf-8-sig", newline="")
     return str(folder / "people.csv")
+
+
+@form
+def csv_commas(rows: Sequence[Row], folder: Path) -> Csv:
+    """Numbers with decimal commas, and points between thousands."""
+    written = [{name: _german(value) for name, value in row.items()} for row in rows]
+    (folder / "people.csv").write_text(as_csv(written, delimiter=";"), encoding="utf-8", newline="")
+    return Csv(folder / "people.csv", separator=";", decimal=",", thousands=".")
+
+
+def _german(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
+        return value
+    spelled = f"{value:,}" if isinstance(value, int) else f"{value:,.17f}"
+    return spelled.translate(str.maketrans(",.", ".,"))
 
 
 @form

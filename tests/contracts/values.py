@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from understudy.schema import Schema, parse_schema
-from understudy.source import Sql, open_source
+from understudy.source import Csv, Sql, open_source
 
 from .odd import ODD, spelled
 
@@ -109,6 +109,17 @@ def _csv(values: list[Any], folder: Path) -> str:
     return str(folder / "t.csv")
 
 
+def _commas(values: list[Any], folder: Path) -> Csv:
+    """Numbers with decimal commas, and points between thousands; odd values stand as they are."""
+    _csv([_german(value) for value in values], folder)
+    return Csv(folder / "t.csv", decimal=",", thousands=".")
+
+
+def _german(value: Any) -> Any:
+    number = isinstance(value, int | float | Decimal | np.floating) and not isinstance(value, bool)
+    return spelled(value).replace(".", ",") if number else value
+
+
 def _texts(values: list[Any]) -> list[str | None]:
     return [None if v is None else spelled(v).encode("utf-8", "replace").decode() for v in values]
 
@@ -166,6 +177,7 @@ CONTAINERS: dict[str, Container] = {
     "Arrow union": _arrow_union,
     "SQLite": _sqlite,
     "CSV": _csv,
+    "CSV with decimal commas": _commas,
     "Parquet": _parquet,
     "Parquet of any bytes": _bad_parquet,
     "Arrow text of any bytes": _bad_arrow,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from understudy.errors import UnderstudyWarning
+from understudy.schema.dialect import KEYS
 from understudy.source import Csv, Sql, spark_frame
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,6 +82,12 @@ def dialect(function: F) -> F:
             click.option("--quote", help='In a CSV file; "" for none.  [default: as the schema says, or "]'),
             click.option("--encoding", help="Of a CSV file, such as latin-1.  [default: as the schema says, or utf-8]"),
             click.option("--header", metavar="A,B,C", help="Names of the columns of a CSV file without a line of names."),
+            click.option(
+                "--decimal", help='Before decimals in a CSV file: "," in 12,5.  [default: as the schema says, or .]'
+            ),
+            click.option(
+                "--thousands", help='Between thousands in a CSV file: "." in 1.234.  [default: as the schema says]'
+            ),
         ]
     ):
         function = option(function)
@@ -99,7 +106,7 @@ def table_of(options: dict[str, Any]) -> Any:
     """Take the options of ``table`` out of ``options``, and return what to open: a file, a query, or a frame of Spark."""
     data, sql, database = (options.pop(name, None) for name in ("data", "sql", "database"))
     named, engine = (options.pop(name, None) for name in ("spark", "engine"))
-    separator, quote, encoding, header = (options.pop(name) for name in ("separator", "quote", "encoding", "header"))
+    written = {name: options.pop(name) for name in KEYS}
     if named is not None or engine is not None:
         if sql is not None or (named is None) == (data is None):
             raise click.UsageError("Give either --spark NAME, or DATA (Parquet files) and --engine spark, and no --sql.")
@@ -108,12 +115,16 @@ def table_of(options: dict[str, Any]) -> Any:
         raise click.UsageError("Give either DATA (a CSV or Parquet file) or --sql.")
     if database is not None and sql is None:
         raise click.UsageError("--database goes with --sql.")
-    if (separator, quote, encoding, header) == (None, None, None, None):
+    if all(value is None for value in written.values()):
         return str(data) if sql is None else Sql(sql, database)
     if sql is not None:
-        raise click.UsageError("--separator, --quote, --encoding and --header are for CSV files, and not for --sql.")
-    names = None if header is None else [name.strip() for name in header.split(",")]
-    return Csv(data, "\t" if separator in ("tab", "\\t") else separator, quote, encoding, names)
+        flags = ", ".join(f"--{name}" for name in KEYS)
+        raise click.UsageError(f"{flags} are for CSV files, and not for --sql.")
+    if written["header"] is not None:
+        written["header"] = [name.strip() for name in written["header"].split(",")]
+    if written["separator"] in ("tab", "\\t"):
+        written["separator"] = "\t"
+    return Csv(data, **written)
 
 
 def given_values(pairs: tuple[str, ...]) -> dict[str, str | None]:

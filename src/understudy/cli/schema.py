@@ -139,17 +139,20 @@ def check_command(path: str, as_json: bool, **data: Any) -> None:
         click.echo(hint)
 
 
+_WORDS = " A boolean column reads true, false, yes, no, t, f, y, n, 1 and 0; list other words as categorical."
+_FIGURES = " Has a CSV file decimal commas, or marks between thousands (--decimal, --thousands, or under [table.csv])?"
+
+
 def _hints(misfits: list[Misfit], schema: Schema) -> list[str]:
     """Name the columns of which most values do not fit: their declaration can hardly be meant."""
     rows: Counter[str] = Counter()
     for misfit in misfits:
         rows[misfit.column] += misfit.rows
     most = [c for c in schema.columns if misfits and 2 * rows[c.name] > misfits[0].total]
-    words = " A boolean column reads true, false, yes, no, t, f, y, n, 1 and 0; list other words as categorical."
     told = [hint for problem, hint in LINE_HINTS.items() if any(misfit.problem == problem for misfit in misfits)]
     return told + [
         f'Most values of "{column.name}" do not fit. Is it declared as the table spells it?'
-        + (words if column.kind == "boolean" else "")
+        + (_WORDS if column.kind == "boolean" else _FIGURES if column.in_figures else "")
         for column in most
     ]
 

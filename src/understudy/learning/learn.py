@@ -153,4 +153,5 @@ def _dialect(data: Any) -> CsvDeclaration | None:
     if not isinstance(data, Csv):
         return None
     names = None if isinstance(data.header, bool) or data.header is None else list(data.header)
-    return CsvDeclaration(separator=data.separator, quote=data.quote, encoding=data.encoding, header=names)
+    marks = {"decimal": data.decimal, "thousands": data.thousands}
+    return CsvDeclaration(separator=data.separator, quote=data.quote, encoding=data.encoding, header=names, **marks)

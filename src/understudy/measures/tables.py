@@ -17,7 +17,7 @@ from understudy.schema import Schema
 from understudy.source import Csv, MemorySource, Source, Sql, StreamedSource, open_source
 from understudy.source.frames import read_arrow
 from understudy.source.guard import guarded
-from understudy.source.opening import open_reader
+from understudy.source.opening import in_figures, open_reader
 from understudy.source.protocol import Reader
 from understudy.source.tables import AllRows, rows_of, to_read
 
@@ -48,7 +48,7 @@ def open_table(data: Any, schema: Schema) -> tuple[Source, Reader | None]:
     person = schema.person
     names = to_read(schema.columns)
     names += [] if person is None else [person.column]
-    reader = open_reader(data, names, schema.csv)
+    reader = open_reader(data, names, schema.csv, in_figures(schema.columns))
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema), reader
     with guarded(f"This {type(data).__name__}"):

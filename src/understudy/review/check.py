@@ -25,7 +25,7 @@ from understudy.source.csv import Csv, CsvFile
 from understudy.source.files import files_of, require_separated
 from understudy.source.frames import require
 from understudy.source.guard import guarded
-from understudy.source.opening import open_reader, open_source
+from understudy.source.opening import in_figures, open_reader, open_source
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource
 
@@ -56,7 +56,8 @@ def check_schema(data: Any, schema: Schema) -> list[Misfit]:
     for found in present:
         schema.require_columns(found)
         require([] if schema.person is None else [schema.person.column], found, "The table")
-    for batch in open_reader(_named(data, schema), names, schema.csv).batches(names):
+    figures = [*in_figures(schema.columns), *(column.name for column in schema.derived if column.in_figures)]
+    for batch in open_reader(_named(data, schema), names, schema.csv, figures).batches(names):
         with guarded("The table"):
             everything = {name: batch.column(i) for i, name in enumerate(names)}
             columns = [everything[name] for name in schema.domain]

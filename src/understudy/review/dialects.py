@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from understudy.errors import SourceError
-from understudy.schema.dialect import Dialect
+from understudy.schema.dialect import KEYS, Dialect
 from understudy.source.csv import Csv, CsvFile
 from understudy.source.fields import as_utf_8
 from understudy.source.files import File
@@ -27,20 +27,22 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Sniffed:
-    """The dialect of a file, and what is usual for a file of its name."""
+    """The dialect of a file, what is usual for a file of its name, and what a person must say of its numbers."""
 
     found: Dialect
     usual: Dialect
+    doubt: str = ""
 
     def csv(self, data: str | Path | Csv) -> Csv:
         """Return the files of ``data`` in this dialect."""
         path = data.path if isinstance(data, Csv) else data
         found = self.found
-        return Csv(path, found.separator, found.quote, found.encoding, list(found.header) if found.header else None)
+        names = list(found.header) if found.header else None
+        return Csv(path, found.separator, found.quote, found.encoding, names, found.decimal, found.thousands)
 
     def settings(self) -> dict[str, str | list[str]]:
         """Return what must be declared, since it is not usual."""
-        pairs = {key: getattr(self.found, key) for key in ("separator", "quote", "encoding", "header")}
+        pairs = {key: getattr(self.found, key) for key in KEYS}
         unusual = {key: value for key, value in pairs.items() if value != getattr(self.usual, key)}
         return {key: list(value) if isinstance(value, tuple) else value for key, value in unusual.items()}
 

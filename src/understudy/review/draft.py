@@ -65,6 +65,8 @@ def _csv(opened: Opened) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in settings.items()]
     if opened.dialect is not None and "header" not in settings and any(_is_number(name) for name in opened.types.names):
         lines.append(f"{MARK}a number as a name: if the first line holds no names, draft again with --header A,B,C")
+    if opened.dialect is not None and opened.dialect.doubt:
+        lines.append(MARK + opened.dialect.doubt)
     return "\n".join(["\n[table.csv]  # how the file seems to be written", *lines, ""]) if lines else ""
 
 

@@ -77,8 +77,8 @@ QUESTIONS = (
     ),
     Question(
         r"^left out, since its numbers have commas",
-        "they are left out, since their numbers have commas; numbers are read with a decimal point alone. To keep them, "
-        "make a file with points (docs/schema.md, CSV files), and draft again.",
+        "they are left out, since their numbers have commas; such are read from CSV files alone, where they are not beside "
+        "others with points. To keep them, write all numbers alike (docs/schema.md, CSV files), and draft again.",
     ),
     Question(
         r"^left out, since its name",

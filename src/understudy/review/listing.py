@@ -21,8 +21,8 @@ _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
 _SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
 _COMMAS = (
-    "left out, since its numbers have commas; they are read with a decimal point alone. To keep it, make a file with points "
-    "(docs/schema.md, CSV files), and draft again."
+    "left out, since its numbers have commas; such are read from CSV files alone, where they are not beside others with "
+    "points. To keep it, write all numbers alike (docs/schema.md, CSV files), and draft again."
 )
 OPEN = 'kind = "open": each run then learns, for a part of its budget, the texts that many rows have'
 """What is proposed where a list would disclose texts."""

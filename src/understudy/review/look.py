@@ -108,7 +108,7 @@ class Seen:
         """Return the fewest and the most decimals that its texts have; None where some have an exponent."""
         text = texts_of(self.name)
         words = ", ".join(map(literal, ("", *self.spelling.missing)))
-        places = "length(split_part(v, '.', 2))"
+        places = f"length(split_part({self.spelling.plain('v')}, '.', 2))"
         query = (
             f"SELECT min({places}), max({places}), bool_or(contains(lower(v), 'e')) FROM ({text}) WHERE v NOT IN ({words})"
         )

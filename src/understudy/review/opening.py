@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import pyarrow as pa
 from understudy.errors import SourceError
 from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
-from understudy.review.types import Spelling, spelling
+from understudy.review.figures import with_marks
+from understudy.review.types import PLAIN, Spelling, spelling
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
@@ -74,7 +76,8 @@ def _open_files(connection: duckdb.DuckDBPyConnection, data: str | Path | Csv) -
     require_text(files[0], names)
     _require_names(names, files[0].what)
     text = pa.schema([(name, pa.large_string()) for name in names])
-    return _typed(_copied(connection, _all_batches(files), text), dialect)
+    opened = _copied(connection, _all_batches(files), text)
+    return _typed(opened, with_marks(dialect, data, [partial(_of_texts, opened, name) for name in names]))
 
 
 def _all_batches(files: list[File]) -> Iterator[pa.RecordBatch]:
@@ -155,9 +158,9 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
     """Give text columns the types that their values seem to have: all of a CSV file, else those with many values."""
     found: dict[str, Spelling] = {}
     for name in opened.types.names:
-        text = texts_of(name)
-        if dialect is not None or _is_long(opened, name, text):
-            found[name] = spelling(lambda query, text=text: opened.ask(f"SELECT {query} FROM ({text})")[0])  # type: ignore[misc]
+        if dialect is not None or _is_long(opened, name, texts_of(name)):
+            marks = PLAIN if dialect is None else dialect.found
+            found[name] = spelling(partial(_of_texts, opened, name), marks)
     if not found:
         return opened
     columns = ", ".join(_read(name, found.get(name)) for name in opened.types.names)
@@ -172,6 +175,11 @@ def texts_of(name: str) -> str:
     """Return the SQL of the texts of a column that are not blank, as ``v``, with the rows that have each, as ``n``."""
     text = f"trim({identifier(name)})"
     return f"SELECT {text} AS v, count(*) AS n FROM {_COPY} WHERE {text} <> '' GROUP BY v"
+
+
+def _of_texts(opened: Opened, name: str, query: str) -> tuple[Any, ...]:
+    """Return the one row of a query over the texts of a column."""
+    return opened.ask(f"SELECT {query} FROM ({texts_of(name)})")[0]
 
 
 def _read(name: str, how: Spelling | None) -> str:

@@ -5,16 +5,18 @@ NOT PRIVATE: looks at all values of a column, for a draft.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.schema.dialect import POINT, Dialect
 from understudy.source.duck import literal
+from understudy.source.figures import between_thousands
 
 Ask = Callable[[str], tuple[Any, ...]]
 
-_WHOLE = r"[+-]?(0|[1-9][0-9]*)"
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity|nan)"
+PLAIN = Dialect()
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
@@ -39,11 +41,15 @@ _MANY = 20
 
 @dataclass(frozen=True)
 class Spelling:
-    """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing"."""
+    """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing".
+
+    ``marks`` says what stands in numbers.
+    """
 
     type: str
     format: str | None = None
     missing: tuple[str, ...] = ()
+    marks: Dialect = PLAIN
 
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
@@ -51,26 +57,51 @@ class Spelling:
         if self.type in ("VARCHAR", "TIME"):
             return f"CASE WHEN trim({name}) <> '' AND NOT {_among(f'trim({name})', self.missing)} THEN {name} END"
         if self.format is None:
-            return f"TRY_CAST({text} AS {self.type})"
+            return f"TRY_CAST({self.plain(text)} AS {self.type})"
         return f"CAST(try_strptime({text}, {literal(self.format)}) AS {self.type})"
+
+    def plain(self, text: str) -> str:
+        """Return the SQL of a text with a decimal point, and nothing between thousands, where it is a number."""
+        if self.type not in ("BIGINT", "DOUBLE"):
+            return text
+        bare = text
+        if self.marks.thousands:
+            bare = f"regexp_replace({text}, {literal(between_thousands(self.marks))}, '', 'g')"
+        return bare if self.marks.decimal == POINT else f"replace({bare}, {literal(self.marks.decimal)}, '.')"
 
     def fits(self) -> str:
         """Return the SQL that says whether each text ``v`` spells this type."""
         patterns = {
             "BOOLEAN": "true|false",
-            "BIGINT": _WHOLE,
-            "DOUBLE": _NUMBER,
+            "BIGINT": _whole(self.marks),
+            "DOUBLE": _number(self.marks),
             "DATE": _ISO,
             "TIMESTAMP": _ISO + _CLOCK,
             "TIMESTAMPTZ": _ISO + _CLOCK + _ZONE,
         }
         if self.format is None:
-            return f"regexp_full_match(v, {literal(patterns[self.type])}) AND TRY_CAST(v AS {self.type}) IS NOT NULL"
+            reads = f"TRY_CAST({self.plain('v')} AS {self.type}) IS NOT NULL"
+            return f"regexp_full_match(v, {literal(patterns[self.type])}) AND {reads}"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
         exact = self.format in (*_MOMENTS, _BARE_DAY) or self.type == "TIME"
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
         read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
         return f"regexp_full_match(v, {literal(pattern)}) AND {read}"
+
+
+def _whole(marks: Dialect) -> str:
+    return f"[+-]?({_figures(marks)})"
+
+
+def _number(marks: Dialect) -> str:
+    mark = re.escape(marks.decimal)
+    return rf"[+-]?(({_figures(marks)})({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity|nan)"
+
+
+def _figures(marks: Dialect) -> str:
+    """Return the regular expression of whole numbers; those with zeros in front are codes."""
+    grouped = f"|[1-9][0-9]{{0,2}}({between_thousands(marks)}[0-9]{{3}})+" if marks.thousands else ""
+    return f"0|[1-9][0-9]*{grouped}"
 
 
 def _digits(form: str, two: str = "[0-9]{2}") -> str:
@@ -96,15 +127,17 @@ CANDIDATES = (
 )
 
 
-def spelling(ask: Ask) -> Spelling:
+def spelling(ask: Ask, marks: Dialect = PLAIN) -> Spelling:
     """Return what a column spells; ``ask`` answers a SELECT list over its texts ``v`` that are not blank, ``n`` rows each.
 
     A few odd words among many numbers or dates are taken for marks of missing values, the commonest first.
+    ``marks`` is how numbers are written.
     """
-    *odd, texts = ask(", ".join(f"count(*) FILTER (NOT ({one.fits()}))" for one in CANDIDATES) + ", count(*)")
-    few = [one for one, strays in zip(CANDIDATES, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
-    for one in sorted(few, key=lambda one: odd[CANDIDATES.index(one)] > 0):  # those without a stray come first
-        strays = odd[CANDIDATES.index(one)]
+    candidates = [replace(one, marks=marks) for one in CANDIDATES]
+    *odd, texts = ask(", ".join(f"count(*) FILTER (NOT ({one.fits()}))" for one in candidates) + ", count(*)")
+    few = [one for one, strays in zip(candidates, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
+    for one in sorted(few, key=lambda one: odd[candidates.index(one)] > 0):  # those without a stray come first
+        strays = odd[candidates.index(one)]
         if texts - strays < {_BARE_CLOCK: _LEAST_TIMES, _BARE_DAY: _LEAST_DAYS}.get(one.format or "", 0):
             continue
         words = _words(ask, one) if strays else ()

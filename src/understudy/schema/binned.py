@@ -53,6 +53,11 @@ class Binned(Column):
         """Whether its values are numbers, not moments."""
         return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
 
+    @property
+    def in_figures(self) -> bool:
+        """Whether a text file spells its values as numbers: times of day, too, where 517 is one."""
+        return self.numeric or (isinstance(self.scale, Clock) and self.scale.of_digits)
+
     @cached_property
     def null_value(self) -> Any:
         """What ``decode`` gives for null: the first declared spelling, as text or as a value of the column's type."""

@@ -5,6 +5,7 @@ Public. Every column that leaves here has a place for every value that could tur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import time
 from decimal import Decimal
@@ -42,6 +43,13 @@ def build_column(name: str, declared: Any, nulls: Sequence[str], line: int | Non
         "description": declared.description,
     }
     return _with_nulls(_build(declared, common))
+
+
+def require_points(column: Column, csv: d.CsvDeclaration | None) -> None:
+    """Check that what means "missing" among numbers has no decimal comma: a file may, a schema has points; raises Wrong."""
+    commas = [null for null in column.own_nulls if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", null)]
+    if csv is not None and csv.decimal == "," and column.in_figures and commas:
+        raise Wrong(f'"{commas[0]}" has a decimal comma: write it as a number with a point, without quotes.', "nulls")
 
 
 def _build(declared: Any, common: dict[str, Any]) -> Column:

@@ -38,6 +38,11 @@ class ByItself:
         """The columns that it follows from: none."""
         return ()
 
+    @property
+    def in_figures(self) -> bool:
+        """Whether a text file spells its values as numbers, with the marks of its dialect."""
+        return False
+
     def follow(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int32]:
         """Not asked of a column without parents."""
         raise NotImplementedError

@@ -41,6 +41,13 @@ class CsvDeclaration(Declared):
     header: Literal[True] | list[str] | None = Field(
         default=None, description="The names of the columns, when the first line does not hold them. Default: true, it does."
     )
+    decimal: str | None = Field(
+        default=None, description='What stands before the decimals of a number: "." (the default) or ",".'
+    )
+    thousands: str | None = Field(
+        default=None,
+        description='What may stand between the thousands of a number: ".", ",", "\'" or a blank. Default: nothing.',
+    )
 
 
 class LearntDeclaration(Declared):

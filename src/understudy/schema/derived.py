@@ -57,6 +57,11 @@ class DerivedColumn:
     own_nulls: tuple[str, ...] = field(default=(), init=False)
 
     @property
+    def in_figures(self) -> bool:
+        """Whether a text file spells its values as numbers."""
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type))
+
+    @property
     def decodes_null(self) -> bool:
         """Whether it may be null: where a parent may be missing, a division be by zero, or a number be beyond the type."""
         if self.of_code is not None:

@@ -1,4 +1,4 @@
-"""How a CSV file is written: separator, quote, encoding, header. Declared, never guessed by what reads it privately.
+"""How a CSV file is written: separator, quote, encoding, header, numbers. Declared, never guessed by a private run.
 
 Public: a dialect holds what a person wrote.
 """
@@ -13,7 +13,12 @@ from typing import Protocol
 
 UTF_8 = "utf-8"
 REPLACEMENT = "\ufffd"
-KEYS = ("separator", "quote", "encoding", "header")
+KEYS = ("separator", "quote", "encoding", "header", "decimal", "thousands")
+POINT = "."
+DECIMALS = (POINT, ",")
+SAME_MARKS = "decimal (a point unless declared) and thousands must differ."
+THOUSANDS = {".": ".", ",": ",", "'": "'\u2019", " ": " \u00a0\u202f"}
+"""What may stand between thousands, and which characters are meant: a blank is any that does not break a line, too."""
 
 
 class Settings(Protocol):
@@ -27,16 +32,25 @@ class Settings(Protocol):
     def encoding(self) -> str | None: ...  # noqa: D102
     @property
     def header(self) -> bool | Sequence[str] | None: ...  # noqa: D102
+    @property
+    def decimal(self) -> str | None: ...  # noqa: D102
+    @property
+    def thousands(self) -> str | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A dialect with nothing left open. ``header`` holds the names of the columns of a file without a header line."""
+    """A dialect with nothing left open. ``header`` holds the names of the columns of a file without a header line.
+
+    ``decimal`` stands before the decimals of a number, ``thousands`` between its thousands; empty where nothing may.
+    """
 
     separator: str = ","
     quote: str = '"'
     encoding: str = UTF_8
     header: tuple[str, ...] | None = None
+    decimal: str = POINT
+    thousands: str = ""
 
     @property
     def table(self) -> str | None:
@@ -46,7 +60,7 @@ class Dialect:
 
 def problem(settings: Settings) -> tuple[str, str] | None:
     """Return the setting that makes no sense, and why; None when all do."""
-    separator, quote, encoding, header = (getattr(settings, key) for key in KEYS)
+    separator, quote, encoding, header, decimal, thousands = (getattr(settings, key) for key in KEYS)
     if separator is not None and not _one_character(separator):
         return "separator", "separator must be one ASCII character, and no line break."
     if quote and not _one_character(quote):
@@ -56,14 +70,26 @@ def problem(settings: Settings) -> tuple[str, str] | None:
     if encoding is not None and not is_utf_8(encoding) and characters(encoding) is None:
         advice = f"Convert the file to UTF-8 first: iconv -f {encoding} -t UTF-8 OLD.csv > NEW.csv"
         return "encoding", f'"{encoding}" is neither UTF-8 nor an encoding of one byte for each character. {advice}'
-    return None if header is None or header is True else _header_problem(header)
+    return _header_problem(header) or _marks_problem(decimal, thousands)
 
 
-def _header_problem(header: bool | Sequence[str]) -> tuple[str, str] | None:
+def _header_problem(header: bool | Sequence[str] | None) -> tuple[str, str] | None:
+    if header is None or header is True:
+        return None
     if isinstance(header, bool | str) or not header:
         return "header", "header must be true, or the list of the names of the columns."
     if len(set(header)) < len(header):
         return "header", "header names a column twice; names must differ."
+    return None
+
+
+def _marks_problem(decimal: str | None, thousands: str | None) -> tuple[str, str] | None:
+    if decimal is not None and decimal not in DECIMALS:
+        return "decimal", 'decimal must be "." or ",".'
+    if thousands and thousands not in THOUSANDS:
+        return "thousands", 'thousands must be a point, a comma, an apostrophe or a blank; "" for nothing.'
+    if thousands and thousands == (decimal or POINT):
+        return "thousands", SAME_MARKS
     return None
 
 

@@ -128,6 +128,11 @@ class Climber(Undivided):
 
     name: str
 
+    @property
+    def in_figures(self) -> bool:
+        """Whether a text file may spell its values as numbers: any column may hold them."""
+        return True
+
     def encode(self, values: Held) -> Codes:
         """Return the code of each row, whatever its value."""
         if isinstance(values, pa.ChunkedArray):

@@ -59,6 +59,11 @@ class Listed(Column):
         spelled = [spell(value) for value in self.values]
         return tuple(f"{text} ({self.meanings[text]})" if text in self.meanings else text for text in spelled)
 
+    @property
+    def in_figures(self) -> bool:
+        """Whether its values are numbers, and not texts."""
+        return self.kind != "boolean" and any(isinstance(value, int) for value in self.values)
+
     @cached_property
     def _known(self) -> tuple[Label, ...]:
         own = () if self.places.own_other is None or self.other_value is None else (self.other_value,)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.domain import Domain
 from understudy.errors import SchemaError, did_you_mean
 from understudy.schema.binned import Binned
-from understudy.schema.build import build_column
+from understudy.schema.build import build_column, require_points
 from understudy.schema.column import Column, fine_name
 from understudy.schema.declaration import (
     MAX_CODES,
@@ -286,6 +286,7 @@ def build_schema(declared: SchemaDeclaration, source: str, locate: Locate) -> Sc
         try:
             if not isinstance(column, Derived):
                 columns.append(build_column(name, column, declared.table.nulls, locate(path)))
+                require_points(columns[-1], declared.table.csv)
         except Wrong as fault:
             problems.append(Problem(fault.message, name, locate((*path, *_key(fault)))))
     if not problems and not columns:

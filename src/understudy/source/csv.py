@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from understudy.errors import SourceError
-from understudy.schema.dialect import KEYS, Dialect, Settings, problem
+from understudy.schema.dialect import KEYS, SAME_MARKS, Dialect, Settings, problem
 from understudy.source.fields import batches, read_lines
 from understudy.source.guard import each, guarded
 from understudy.source.lines import Bytes, Line, blocks, parse
@@ -28,8 +28,9 @@ class Csv:
     """The path or glob of CSV files that are written in a dialect of their own.
 
     ``Csv("visits.csv", separator=";", encoding="latin-1")``. What is not given is as the schema declares it under
-    ``[table.csv]``, or else as usual: a comma (a tab in .tsv files), double quotes, UTF-8, names in the first line.
-    ``header`` holds the names of the columns where the file has none.
+    ``[table.csv]``, or else as usual: a comma (a tab in .tsv files), double quotes, UTF-8, names in the first line, decimal
+    points. ``header`` holds the names of the columns where the file has none. Numbers are as ``decimal`` and ``thousands``
+    say: with "," and "." 1.234,5 is one.
     """
 
     path: str | Path
@@ -37,6 +38,8 @@ class Csv:
     quote: str | None = None
     encoding: str | None = None
     header: bool | Sequence[str] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         if (wrong := problem(self)) is not None:
@@ -52,6 +55,8 @@ def dialect_of(path: str, *settings: Settings | None) -> Dialect:
     dialect = Dialect(**given, header=None if names in (None, True) else tuple(names))
     if dialect.separator == dialect.quote:
         raise SourceError(f'The CSV file "{path}": separator and quote must differ.')
+    if dialect.decimal == dialect.thousands:
+        raise SourceError(f'The CSV file "{path}": {SAME_MARKS}')
     return dialect
 
 

@@ -5,7 +5,7 @@ PRIVATE: reads the rows. Nothing is guessed from the content: the ending of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
 from understudy.source import parquet
 from understudy.source.csv import SEPARATORS, Csv, CsvFile, dialect_of
+from understudy.source.figures import has_plain_numbers, with_plain_numbers
 from understudy.source.frames import require
 from understudy.source.parquet import ParquetFile
 
@@ -25,9 +26,15 @@ _SEPARATORS = (",", ";", "\t", "|")
 
 
 class FilesReader:
-    """Streams files one after another; each must have every declared column, in any order."""
+    """Streams files one after another; each must have every declared column, in any order.
 
-    def __init__(self, data: str | Path | Csv, names: Sequence[str], declared: Settings | None = None) -> None:
+    ``figures`` are the columns in which a CSV file spells numbers as its dialect says; all others are texts as they stand.
+    """
+
+    def __init__(
+        self, data: str | Path | Csv, names: Sequence[str], declared: Settings | None = None, figures: Iterable[str] = ()
+    ) -> None:
+        self._figures = frozenset(figures)
         self._files = [(file, file.columns()) for file in files_of(data, declared)]
         for file, columns in self._files:
             require_separated(file, columns, names)
@@ -36,7 +43,11 @@ class FilesReader:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows of all files, some at a time."""
         for file, found in self._files:
-            yield from file.batches(names, found)
+            batches = file.batches(names, found)
+            if isinstance(file, ParquetFile) or has_plain_numbers(file.dialect):
+                yield from batches
+            else:
+                yield from (with_plain_numbers(one, file.dialect, self._figures) for one in batches)
 
 
 def _are_names(file: File) -> bool:

@@ -5,7 +5,7 @@ PRIVATE: may read the table, to code it; errors name columns and kinds, never va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from understudy.source.csv import Csv
 from understudy.source.files import FilesReader, files_of, require_fields
 from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
 from understudy.source.guard import guarded
-from understudy.source.protocol import Declared, Reader, Source
+from understudy.source.protocol import Declared, Encoder, Reader, Source
 from understudy.source.spark import SparkSource, is_spark
 from understudy.source.sql import Sql, SqlReader
 from understudy.source.tables import MemorySource, StreamedSource, to_read
@@ -48,7 +48,7 @@ def open_source(data: Any, schema: Declared) -> Source:
         return SparkSource(data, schema)
     names = to_read(schema.columns)
     names += [] if person is None else [person.column]
-    reader = open_reader(data, names, getattr(schema, "csv", None))
+    reader = open_reader(data, names, getattr(schema, "csv", None), in_figures(schema.columns))
     if isinstance(data, Sql | str | Path | Csv):
         return StreamedSource(reader, schema)
     with guarded(f"This {type(data).__name__}"):
@@ -73,12 +73,20 @@ def columns_of(data: Any, csv: Settings | None) -> list[str]:
     raise SourceError("Which columns this table has is not told without reading it: name those that you want.")
 
 
-def open_reader(data: Any, names: list[str], csv: Settings | None) -> Reader:
-    """Return what reads the columns ``names`` of ``data``; ``csv`` is the dialect that the schema declares."""
+def in_figures(columns: Iterable[Encoder]) -> list[str]:
+    """Return the names of the columns that a text file spells as numbers."""
+    return [column.name for column in columns if column.in_figures]
+
+
+def open_reader(data: Any, names: list[str], csv: Settings | None, figures: Iterable[str]) -> Reader:
+    """Return what reads the columns ``names`` of ``data``; ``csv`` is the dialect that the schema declares.
+
+    Of CSV files, ``figures`` are read as numbers of the dialect.
+    """
     if isinstance(data, Sql):
         return SqlReader(data, names)
     if isinstance(data, str | Path | Csv):
-        return FilesReader(data, names, csv)
+        return FilesReader(data, names, csv, figures)
     with guarded(f"This {type(data).__name__}"):
         return _read(data, names)
 

@@ -76,6 +76,11 @@ class Encoder(Protocol):
         ...
 
     @property
+    def in_figures(self) -> bool:
+        """Whether a text file spells its values as numbers, with the marks of its dialect."""
+        ...
+
+    @property
     def parents(self) -> tuple[str, ...]:
         """The columns that it follows from, by ``follow``: such a column is not read. Most follow from none."""
         ...

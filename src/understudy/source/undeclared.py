@@ -77,7 +77,7 @@ def texts_of(data: Any, speller: Speller, person: Person | None, csv: Settings |
     names = [column] if person is None else [column, person.column]
     with unforeseen("The table"):
         declared = Names((speller,), Domain.of({column: _MARKS}), person, csv)
-        rows = rows_of(open_reader(data, names, csv), declared)
+        rows = rows_of(open_reader(data, names, csv, ()), declared)
         found: dict[int, int] = {}
         for batch in rows.batches(declared.domain):
             marks, counts = np.unique(batch.columns[0], return_counts=True)

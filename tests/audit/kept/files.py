@@ -68,6 +68,17 @@ MUTANTS: list[Mutant] = [
         f"{SQL}test_the_second_lock_does_not_need_the_first",
     ),
     one(
+        "one-number-has-a-comma-so-all-do",
+        27,
+        "where one text is a number of the dialect, every text of the batch is taken for one",
+        (
+            "source/figures.py",
+            "    return pc.if_else(pc.match_substring_regex(trimmed, number_pattern(dialect)), plain, kept)\n",
+            "    return plain if pc.any(pc.match_substring_regex(trimmed, number_pattern(dialect))).as_py() else kept\n",
+        ),
+        "tests/source/test_figures.py::test_each_text_is_read_as_it_is_alone",
+    ),
+    one(
         "errors-that-quote",
         (15, 31),
         "another library's own words about what it could not read",
