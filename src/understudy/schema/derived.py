@@ -6,7 +6,8 @@ Public. The owner's check of a table compares them with the table's own, and is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +19,7 @@ from understudy.errors import did_you_mean
 from understudy.schema.binned import Binned
 from understudy.schema.build import build_column
 from understudy.schema.column import Column, Held
-from understudy.schema.declaration import Boolean, Categorical, Derived, Real
+from understudy.schema.declaration import Boolean, Categorical, Date, DateTime, Derived, Real
 from understudy.schema.expressions import (
     CALENDAR,
     Expression,
@@ -30,8 +31,10 @@ from understudy.schema.expressions import (
     parse_expression,
     work_out,
 )
+from understudy.schema.lengths import Meaning, Sense, meaning_of
 from understudy.schema.listed import Listed, spell
 from understudy.schema.measures import Floats, Measure, measure_of
+from understudy.schema.moments import format_grain, seconds_of
 from understudy.schema.problems import Wrong
 from understudy.schema.reading import Bools
 from understudy.schema.rules import RuleError
@@ -39,11 +42,16 @@ from understudy.schema.scales import Decimals, Moments
 from understudy.schema.typed import DAY
 
 WIDEST = 1e300
+FIRST, LAST = datetime(1000, 1, 1), datetime(9999, 12, 31, 23)
+"""Years of four digits, which every format can spell; whole hours, which the coarsest can."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DerivedColumn:
-    """A column that follows from ``parents``. ``of_code`` is its value for each code of a parent, where it is looked up."""
+    """A column that follows from ``parents``. ``of_code`` is its value for each code of a parent, where it is looked up.
+
+    ``moments`` is the scale of one that is a date or a date-time.
+    """
 
     name: str
     type: pa.DataType
@@ -52,6 +60,7 @@ class DerivedColumn:
     expression: Expression | None = None
     of_code: pa.Array | None = None
     decimals: int | None = None
+    moments: Moments | None = None
     line: int | None = None
     description: str | None = None
     own_nulls: tuple[str, ...] = field(default=(), init=False)
@@ -67,6 +76,8 @@ class DerivedColumn:
         if self.of_code is not None:
             return bool(self.of_code.null_count)
         unknown = any(parent.nullable or parent.places.own_other is not None for parent in self.parents)
+        if self.moments is not None:
+            return unknown or self._largest * self._per_unit > min(map(abs, _reach(self.moments)))
         narrow = pa.types.is_integer(self.type) and self.type != pa.int64()
         return unknown or narrow or self._largest > (2**53 if pa.types.is_integer(self.type) else WIDEST)
 
@@ -84,6 +95,11 @@ class DerivedColumn:
 
     def _written(self, found: Floats) -> pa.Array:
         missing = np.isnan(found)
+        if self.moments is not None:
+            first, last = _reach(self.moments)
+            seconds = found * self._per_unit
+            missing |= (seconds < first) | (seconds > last)
+            return self.moments.write(np.rint(np.where(missing, 0, seconds) / self.moments.grain).astype(np.int64), missing)
         if pa.types.is_boolean(self.type):
             return pa.array(found == 1, mask=missing)
         if pa.types.is_integer(self.type):
@@ -112,7 +128,7 @@ class DerivedColumn:
         assert measure is not None
         one, two = measure.of(made), measure.of(own)
         tolerance = 0.0 if self.decimals is None else 0.51 * 10.0**-self.decimals
-        return ~(np.isclose(one, two, rtol=1e-9, atol=tolerance, equal_nan=True))
+        return ~(np.isclose(one, two, rtol=0 if self.moments else 1e-9, atol=tolerance, equal_nan=True))
 
     @cached_property
     def _reader(self) -> Column:
@@ -122,7 +138,14 @@ class DerivedColumn:
             return build_column(self.name, Categorical(kind="categorical", values=values, nullable=True), (), None)
         if pa.types.is_boolean(self.type):
             return build_column(self.name, Boolean(kind="boolean", nullable=True), (), None)
+        if self.moments is not None:
+            return build_column(self.name, _declared(self.moments), (), None)
         return build_column(self.name, Real(kind="real", min=-WIDEST, max=WIDEST, bins=1, nullable=True), (), None)
+
+    @property
+    def _per_unit(self) -> int:
+        """The seconds in which it counts, where it is a moment."""
+        return DAY if any(measure.space == "date" for measure in self._measures.values()) else 1
 
     @cached_property
     def _largest(self) -> float:
@@ -135,6 +158,20 @@ class DerivedColumn:
     def _measures(self) -> dict[str, Measure]:
         found = {parent.name: measure_of(parent) for parent in self.parents}
         return {name: measure for name, measure in found.items() if measure is not None}
+
+
+def _reach(moments: Moments) -> tuple[int, int]:
+    """Return the first and the last second that can be written; what is beyond is missing."""
+    nanoseconds = pa.types.is_timestamp(moments.type) and moments.type.unit == "ns"
+    return (-9 * 10**9, 9 * 10**9) if nanoseconds else (seconds_of(FIRST, None), seconds_of(LAST, None))
+
+
+def _declared(moments: Moments) -> Date | DateTime:
+    """Return what reads such moments in a table that has them."""
+    if moments.grain == DAY:
+        return Date(kind="date", min=FIRST.date(), max=LAST.date(), bins=1, format=moments.form, nullable=True)
+    zone, form = moments.timezone, moments.form
+    return DateTime(kind="datetime", min=FIRST, max=LAST, bins=1, format=form, timezone=zone, nullable=True)
 
 
 def _moments(measure: Measure, values: Floats) -> pa.Array:
@@ -161,8 +198,27 @@ def build_derived(name: str, declared: Derived, columns: Sequence[Column], line:
     parents = tuple(_parent(one, known, "expression") for one in names_in(expression))
     if not parents:
         raise Wrong("the expression names no column.", "expression")
-    kind = _type_of(declared, expression, _measured(expression, parents))
-    return DerivedColumn(**about, type=kind, parents=parents, rule=declared.expression or "", expression=expression)
+    measures = _measured(expression, parents)
+    meaning = meaning_of(expression, {name: measures[name] for name in _plain(expression)})
+    whole = {name: measure.whole for name, measure in measures.items()}
+    scale = _scale_of(declared, meaning, whole) if meaning.sense is Sense.MOMENT else None
+    kind = _type_of(declared, meaning.expression, whole) if scale is None else scale.type
+    rule = declared.expression or ""
+    return DerivedColumn(**about, type=kind, parents=parents, rule=rule, expression=meaning.expression, moments=scale)
+
+
+def _scale_of(declared: Derived, meaning: Meaning, whole: Mapping[str, bool]) -> Moments:
+    """Return the scale of a moment: that of the first column of moments that it follows from, to its finest."""
+    of = meaning.moments[0].column
+    assert isinstance(of, Binned)
+    if not isinstance(of.scale, Moments):
+        raise Wrong("a time of day with a length added may be past midnight; use date-times.", "expression")
+    if declared.type is not None or declared.decimals is not None:
+        raise Wrong(f'it is a moment, and written as "{of.name}" is; drop type and decimals.', "expression")
+    if of.kind == "date" and not is_whole(meaning.expression, whole):
+        raise Wrong("a date counts in whole days; use days(round(...)).", "expression")
+    grain = DAY if of.kind == "date" else 1 if of.scale.form is None else format_grain(of.scale.form)
+    return replace(of.scale, grain=grain)
 
 
 def _parent(name: str, known: Mapping[str, Column], key: str) -> Column:
@@ -171,19 +227,21 @@ def _parent(name: str, known: Mapping[str, Column], key: str) -> Column:
     return known[name]
 
 
-def _measured(expression: Expression, parents: Sequence[Column]) -> dict[str, bool]:
-    """Return which parents have whole numbers only, and refuse those that cannot be reckoned with."""
-    found = {parent.name: measure_of(parent) for parent in parents}
-    for name, measure in found.items():
+def _measured(expression: Expression, parents: Sequence[Column]) -> dict[str, Measure]:
+    """Return how the parents become numbers, and refuse those that cannot be reckoned with."""
+    found: dict[str, Measure] = {}
+    for parent in parents:
+        measure = measure_of(parent)
         if measure is None or measure.space.startswith("ordinal"):
-            raise Wrong(f'column "{name}" has no numbers to reckon with; use a lookup.', "expression")
+            raise Wrong(f'column "{parent.name}" has no numbers to reckon with; use a lookup.', "expression")
+        found[parent.name] = measure
     for function, name in calendar_parts(expression):
         if (kind := next(p.kind for p in parents if p.name == name)) not in CALENDAR[function][1]:
             raise Wrong(f'column "{name}" is {kind}; {function}() is of {" or ".join(CALENDAR[function][1])}.', "expression")
-    dated = {m.space for name, m in found.items() if m is not None and m.space != "number" and name in _plain(expression)}
+    dated = {found[name].space for name in _plain(expression) if found[name].space != "number"}
     if len(dated) > 1:
         raise Wrong(f"{' and '.join(sorted(dated))} do not count in the same unit; use columns of one kind.", "expression")
-    return {name: measure is not None and measure.whole for name, measure in found.items()}
+    return found
 
 
 def _plain(expression: Expression) -> list[str]:

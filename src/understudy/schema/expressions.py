@@ -1,6 +1,7 @@
 """The small language of derived columns: parsed into a tree, worked out for whole columns at a time.
 
-Public. Nothing is evaluated but arithmetic, comparisons and the functions below.
+Public. Nothing is evaluated but arithmetic, comparisons and the functions below. What is a moment, and what a length of time,
+``lengths.py`` says.
 
     expression = sum [ ("=" | "!=" | "<" | "<=" | ">" | ">=") sum ]
     sum        = product { ("+" | "-") product }
@@ -21,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.schema.rules import MAX_DEPTH, RuleError
+from understudy.schema.typed import DAY
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +66,8 @@ NUMERIC: dict[str, tuple[int, int | None]] = {
     "cut": (2, None),
 }
 """Functions of numbers, with the fewest and the most that they take."""
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": DAY}
+"""Lengths of time in seconds: of a number the length, of a length the number. ``lengths.py`` makes factors of them."""
 MOST_TOKENS = 400
 """Names, numbers and marks of an expression: a tree of so many can be walked through."""
 
@@ -138,10 +142,11 @@ def largest(expression: Expression, bounds: Mapping[str, float]) -> float:
     if expression.what in CALENDAR:
         return 9999.0
     parts = [largest(part, bounds) for part in expression.parts]
-    if expression.what == "/" or not np.isfinite(parts).all():
+    by_constant = expression.what == "/" and isinstance(expression.parts[1], Number) and parts[1] > 0
+    if not np.isfinite(parts).all() or (expression.what == "/" and not by_constant):
         return np.inf
-    if expression.what == "*":
-        return parts[0] * parts[1]
+    if expression.what in ("*", "/"):
+        return parts[0] * parts[1] if expression.what == "*" else parts[0] / parts[1]
     return sum(parts) + 1  # no other function gives more
 
 
@@ -230,8 +235,8 @@ class _Parser:
         return self.call(text) if kind == "name" and self.take("(") else Name(text)
 
     def call(self, name: str) -> Expression:
-        if name not in CALENDAR and name not in NUMERIC:
-            raise RuleError(f'there is no function "{name}"; there are {", ".join([*CALENDAR, *NUMERIC])}')
+        if name not in CALENDAR and name not in NUMERIC and name not in UNITS:
+            raise RuleError(f'there is no function "{name}"; there are {", ".join([*CALENDAR, *NUMERIC, *UNITS])}')
         parts = [self.expression()]
         while self.take(","):
             parts.append(self.expression())

@@ -72,7 +72,7 @@ def own(columns: Iterable[Column]) -> list[Column]:
 
 
 def _follower(column: DerivedColumn, parents: Sequence[Column]) -> Follower | None:
-    if any(parent.kind == "open" for parent in parents):
+    if column.moments is not None or any(parent.kind == "open" for parent in parents):
         return None
     shape = tuple(parent.size for parent in parents)
     values = column.of_code if column.of_code is not None else _constant(column, parents)
