@@ -36,6 +36,8 @@ class Spent:
     """Whether the release is complete."""
     resumable: bool = False
     """Whether the run can be gone on with."""
+    learns: bool = False
+    """Whether it learnt a schema: such a run is not gone on with."""
 
 
 class UnderstudyError(Exception):

@@ -206,6 +206,21 @@ def test_plan(home: Path) -> None:
     assert "200" not in lost.split("noisiest columns")[1].split("\n")[0]
 
 
+def test_a_demo_that_was_stopped_spent_nothing_and_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = ("demo", "--folder", tmp_path / "demo", "--rows", 200, "-w", "all-1way")
+    with monkeypatch.context() as patched:
+        patched.setattr("understudy.release.storage.write_into", stop)
+        result = run(*small)
+    assert result.exit_code == 130
+    assert "Nothing was spent." in result.stderr
+    assert "resume" not in result.stderr
+    assert run(*small).exit_code == 0
+
+
+def stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_demo_goes_all_the_way(tmp_path: Path) -> None:
     began = time.process_time()  # not by the clock on the wall: other work on the machine is no fault of the demo's
     result = run("demo", "--folder", tmp_path / "demo", "--rows", 2000, "--workload", "all-2way")

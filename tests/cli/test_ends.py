@@ -87,6 +87,8 @@ class Way:
     does: str = ""
     shell: str = PLAIN
     options: tuple[str, ...] = ()
+    learns: bool = False
+    """Whether a schema is learnt, instead of a release made."""
 
 
 QUICK = [
@@ -94,6 +96,8 @@ QUICK = [
     Way("full disk while saving", 2, "stopped", "all", "while saving", "files_up_to(200_000)"),
     Way("SIGTERM while fitting", 143, "stopped", "part", "while fitting", 'send("SIGTERM")', options=AIM),
     Way("a fault of ours", 3, "stopped", "part", "while reading", "fault()"),
+    Way("learning: SIGINT while reading", 130, "stopped", "part", "while reading", 'send("SIGINT")', learns=True),
+    Way("learning | true", 141, "finished", "all", shell=READER, options=("-o", ""), learns=True),
 ]
 LONG = [
     Way("done", 0, "finished", "silence"),
@@ -118,6 +122,14 @@ LONG = [
     Way("the ledger refuses", 2, "none", "nothing", options=("--rho", "3")),
     Way("the ledger cannot be written", 2, "none", "nothing", "while it is reserved", "os.seteuid(65534)"),
     Way("no place for the output", 2, "none", "nothing", options=("-o", "visits.csv/r")),
+    Way("learning: done", 0, "finished", "silence", learns=True),
+    Way("learning: kill -9", 137, "running", "silence", "while reading", 'send("SIGKILL")', learns=True),
+    Way("learning: a fault of ours", 3, "stopped", "part", "while reading", "fault()", learns=True),
+    Way("learning: SIGTERM while settling", 143, "running", "all", "while settling", 'send("SIGTERM")', learns=True),
+    Way("learning: full disk while printing", 2, "finished", "all", shell=FULL, options=("-o", ""), learns=True),
+    Way("learning: no such column", 2, "none", "nothing", options=("--columns", "agee"), learns=True),
+    Way("learning: no folder", 2, "none", "silence", options=("-o", "none/s.toml"), learns=True),
+    Way("learning: the ledger refuses", 2, "none", "nothing", options=("--epsilon", "90"), learns=True),
     Way("a wrong option", 2, "none", "nothing", options=("--workload", "all-9way-and-more")),
 ]
 PRINTED: list[str] = []
@@ -144,17 +156,24 @@ def home() -> Iterator[Path]:
 def end(way: Way, home: Path) -> tuple[int, str, Run | None]:
     """Let a command end in this way; return its status, what it said, and its run as the ledger has it."""
     patch = f"before({MOMENTS[way.moment]}, lambda: {way.does})" if way.moment else ""
-    options = {"-s": "visits.toml", "-o": "r", "-w": "all-1way", "--rho": "1", "--ledger": "b.ledger", "--dataset": "visits"}
-    options |= {"--mechanism": "independent", "--rows": "20000"}
     given = dict(zip(way.options[::2], way.options[1::2], strict=True))
     data = [] if "--sql" in given else ["visits.csv"]
-    arguments = [*data, "--no-report", *(word for pair in (options | given).items() for word in pair)]
-    command = [sys.executable, "-c", CHILD.replace("PATCH", patch), "synthesize", *arguments]
+    words = [word for option, value in (options_of(way) | given).items() if value for word in (option, value)]
+    verb = ["schema", "draft"] if way.learns else ["synthesize", "--no-report"]
+    command = [sys.executable, "-c", CHILD.replace("PATCH", patch), *verb, *data, *words]
     done = subprocess.run(["sh", "-c", way.shell, "sh", *command], cwd=home, capture_output=True, text=True, check=False)
     verdict = Ledger(home / "b.ledger").verify()
     assert verdict.sound, verdict.problems
     runs = Ledger(home / "b.ledger").state().runs
     return int((home / "status").read_text()), done.stderr, runs[0] if runs else None
+
+
+def options_of(way: Way) -> dict[str, str]:
+    shared = {"--ledger": "b.ledger", "--dataset": "visits"}
+    if way.learns:
+        return shared | {"-o": "learnt.toml", "--epsilon": "8"}
+    made = {"-s": "visits.toml", "-o": "r", "-w": "all-1way", "--rho": "1", "--mechanism": "independent", "--rows": "20000"}
+    return shared | made
 
 
 def check(way: Way, home: Path) -> None:
@@ -166,7 +185,12 @@ def check(way: Way, home: Path) -> None:
     assert len(said.strip().splitlines()) <= 3
     assert "Traceback" not in said
     assert "CANARY" not in said
-    assert (home / "r" / "release.json").exists() == (way.ledger == "finished" or way.moment == "while settling")
+    if way.learns:
+        assert "resume" not in said
+        assert (home / "learnt.toml").exists() == (way.ledger == "finished" and way.shell == PLAIN)
+        assert ("learning anew pays its whole budget" in said) == (way.spent == "part" or way.shell != PLAIN)
+    else:
+        assert (home / "r" / "release.json").exists() == (way.ledger == "finished" or way.moment == "while settling")
     agree(way, said, run)
 
 
@@ -192,7 +216,8 @@ def agree(way: Way, said: str, run: Run | None) -> None:
             assert found[1:] == [f"whole budget (rho = {show(run.counts)})"]
         else:
             assert found == [f"rho = {show(run.counts)} of {show(run.budget)}"]
-        assert found[0].startswith("rho = 1 of 1") == (way.spent == "all")
+        spent, _, budget = found[0].removeprefix("rho = ").partition(" of ")
+        assert (float(spent) > 0.99 * float(budget)) == (way.spent == "all")
 
 
 @pytest.mark.promise(30)

@@ -138,9 +138,16 @@ def test_a_draft_that_could_not_be_learnt_says_what_was_spent(folder: Path) -> N
 
 def test_a_learnt_schema_that_cannot_be_written_is_shown(folder: Path) -> None:
     """It was paid for."""
-    result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex", "-o", folder / "none" / "s.toml")
+    result = run("schema", "draft", folder / "people.csv", "-e", "2", "--columns", "sex", "--force", "-o", "/dev/full")
     assert result.exit_code == 2
     assert "[columns.sex]" in result.stdout
+    assert "The schema is complete. Spent, and stays spent: rho = " in result.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["-e", "2"]])
+def test_a_folder_that_is_not_there_is_told_before_anything_is_read(folder: Path, more: list[str]) -> None:
+    result = run("schema", "draft", folder / "none.csv", *more, "-o", folder / "none" / "s.toml")
+    assert "There is no folder" in result.stderr
 
 
 def test_columns_of_which_nothing_is_learnt_are_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from understudy.errors import LedgerError, Spent, UnderstudyWarning
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, in_words, spending
 from understudy.privacy import Budget, Filter
+from understudy.privacy.cost import show
 
 from .small import BUDGET, FACTS, Stop, fresh, play, stopping_after
 
@@ -122,15 +123,27 @@ def test_what_stays_spent_stays_spent_when_the_run_is_resumed_and_stops_again(tm
 
 def stopped(own: Place, facts: dict[str, object], *, private: bool = True) -> None:
     """A run in its own ledger that pays for one answer, and stops."""
-
-    def run_it() -> None:
-        with spending() as run:
-            log = run.begin(own, BUDGET, facts, private=private, resume=False)
-            assert log is not None
-            play(log, stopping_after(1))
-
     with pytest.raises(Stop):
-        run_it()
+        stop_after_one(own, facts, private=private)
+
+
+def stop_after_one(place: Place, facts: dict[str, object], *, private: bool = True) -> None:
+    with spending() as run:
+        log = run.begin(place, BUDGET, facts, private=private, resume=False)
+        assert log is not None
+        play(log, stopping_after(1))
+
+
+def test_learning_that_stopped_is_not_said_to_be_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(Stop) as caught:
+        stop_after_one(Place(fresh(tmp_path), "people"), {"learns": "some columns"})
+    spent: Spent = caught.value.spent  # type: ignore[attr-defined]
+    assert 0 < spent.rho == spent.counts < BUDGET.rho
+    assert (spent.learns, spent.resumable, spent.finished) == (True, False, False)
+    [said] = caught.value.__notes__
+    assert f"rho = {show(spent.rho)} of 1" in said
+    assert "resume" not in said
+    assert "learning anew pays its whole budget" in said
 
 
 def test_a_stopped_run_is_not_begun_anew_without_a_word(tmp_path: Path) -> None:

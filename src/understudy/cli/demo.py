@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from understudy import example
+from understudy.cli.ending import after_release
 from understudy.cli.options import FOLDER, as_json, print_json
 from understudy.cli.synthesize import contents, summary
+from understudy.errors import Spent
 from understudy.evaluate import evaluate
 from understudy.quantities import show_time
 from understudy.request import Output
@@ -37,7 +39,9 @@ def demo(folder: Path, rows: int, epsilon: float, workload: str, json_: bool) ->
     began = monotonic()
     table = write_example(folder, rows)
     target = Output(folder / "release", overwrite=True)
-    release = synthesize(table, folder / "people.toml", epsilon=epsilon, workload=workload, out=target)
+    target.ledger.unlink(missing_ok=True)  # of a demo that was stopped: nobody's budget is in it
+    with after_release(Spent()):
+        release = synthesize(table, folder / "people.toml", epsilon=epsilon, workload=workload, out=target)
     found = evaluate(table, release)
     if json_:
         print_json({**summary(release, target.folder), "table": str(table), "workload_error": found.error})

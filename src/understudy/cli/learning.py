@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
+from understudy.cli.ending import after_release
 from understudy.cli.options import FILE
-from understudy.learning import learn_schema
+from understudy.learning import learnt_schema
 from understudy.manifest.promise import rounded_up
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema
@@ -43,25 +46,35 @@ def learn_and_write(data: Any, output: Path | None, options: Mapping[str, Any]) 
     if "columns" in given:
         given["columns"] = [name.strip() for name in given["columns"].split(",")]
     with Console(stderr=True).status("Learning the schema …"):  # on a terminal alone
-        found = learn_schema(data, **given)
-    text = schema_toml(found.declaration)
-    if output is None:
-        click.echo(text)
-    else:
-        _write(text, output)
+        found, spent = learnt_schema(data, **given)
+    with after_release(spent):
+        fault = _write(schema_toml(found.declaration), output)
+    with after_release(replace(spent, finished=True)):
+        if fault is not None:
+            raise fault
+        _tell(data, found, output, given)
+
+
+def _tell(data: Any, found: Schema, output: Path | None, given: Mapping[str, Any]) -> None:
+    """Say what was learnt, and of which columns nothing was."""
     click.echo(_learnt(found, output), err=True)
     known = (*found.domain, given.get("person"))
     if left := [name for name in given.get("columns") or columns_of(data, None) if name not in known]:
         click.echo(f"Left out, since nothing could be learnt of them for this budget: {', '.join(left)}.", err=True)
 
 
-def _write(text: str, output: Path) -> None:
-    """Write the schema; where that fails, show it, since it was paid for."""
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError:
-        click.echo(text)
-        raise
+def _write(text: str, output: Path | None) -> OSError | None:
+    """Write the schema, or show it; where it cannot be written it is shown, since it was paid for, and why is returned."""
+    fault = None
+    if output is not None:
+        try:
+            output.write_text(text, encoding="utf-8")
+            return None
+        except OSError as error:
+            fault = error
+    click.echo(text)
+    sys.stdout.flush()
+    return fault
 
 
 def _learnt(schema: Schema, output: Path | None) -> str:

@@ -53,6 +53,8 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
     """
     if output is not None and output.exists() and not force:
         raise UserError(f"{output} exists, and may hold a review. Name another file, or add --force.")
+    if output is not None and not output.parent.is_dir():
+        raise UserError(f"There is no folder {output.parent}: make it first, or name another file.")
     options = {name: data.pop(name) for name in LEARNING}
     if options["epsilon"] is not None:
         learn_and_write(table_of(data), output, options)

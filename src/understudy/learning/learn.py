@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import SchemaError, UserError
+from understudy.errors import SchemaError, Spent, UserError
 from understudy.learning.columns import kind_of, learn_column, learn_texts
 from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
@@ -59,6 +59,33 @@ def learn_schema(
     What it costs adds to what the release costs that is made with it: take both from one ``ledger``. Where persons have
     several rows, name who they are, as in a schema. ``seed`` makes it repeatable for research, and NOT PRIVATE.
     """
+    found, _ = learnt_schema(
+        data,
+        epsilon=epsilon,
+        delta=delta,
+        columns=columns,
+        person=person,
+        rows_per_person=rows_per_person,
+        ledger=ledger,
+        dataset=dataset,
+        seed=seed,
+    )
+    return found
+
+
+def learnt_schema(
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float = DEFAULT_DELTA,
+    columns: Sequence[str] | None = None,
+    person: str | None = None,
+    rows_per_person: int | None = None,
+    ledger: str | Path | Ledger | None = None,
+    dataset: str | None = None,
+    seed: int | None = None,
+) -> tuple[Schema, Spent]:
+    """Return a schema as ``learn_schema`` does, and what it has spent."""
     with spending() as run:
         whom = _person(person, rows_per_person)
         csv = _dialect(data)
@@ -85,7 +112,8 @@ def learn_schema(
             unit=unit.value,
             private=door.private,
         )
-        return _written(learnt, cost, whom, csv)
+        found = _written(learnt, cost, whom, csv)
+    return found, Spent(run.rho, spent.rho, run.rho, learns=True)
 
 
 def _asked(

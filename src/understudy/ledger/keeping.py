@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ from uuid import uuid4
 from understudy.errors import LedgerError, Spent, UnderstudyError, UnderstudyWarning
 from understudy.ledger.journal import RunJournal
 from understudy.ledger.ledger import Ledger
+from understudy.ledger.state import LEARNS
 from understudy.ledger.store import LedgerGone, create
 from understudy.privacy import Budget, Filter
 from understudy.privacy.cost import show
@@ -117,13 +118,14 @@ class Spending:
         self.filter: Filter | None = None
         """The door's, once there is one."""
         self._place, self._budget, self._private = Place(None), Fraction(0), False
-        self._begun = self._done = False
+        self._begun = self._done = self._learns = False
 
     def begin(
         self, place: Place, budget: Budget, facts: Mapping[str, Any], *, private: bool, resume: bool
     ) -> RunJournal | None:
         """Reserve the budget, or go on with an unfinished run; nothing may be read before."""
         self._place, self._budget, self._private, self._begun = place, budget.rho, private, place.ledger is not None
+        self._learns = LEARNS in facts
         self.log = place.resume(facts) if resume else place.begin(budget, facts, private=private)
         self.run = self.run if self.log is None else self.log.run
         return self.log
@@ -148,12 +150,15 @@ class Spending:
 
     def ended(self, error: BaseException) -> Spent:
         """Settle the run that ``error`` ends, if the ledger lets us, and return what was spent."""
+        return replace(self._settled(error), learns=self._learns)
+
+    def _settled(self, error: BaseException) -> Spent:
         budget = self._budget or None
         if self.log is None:
             unsure = self._begun and not isinstance(error, UnderstudyError)  # ended while it was being reserved
             return Spent(self.rho, budget, self._budget if unsure else self.rho, self._done)
         if not self._done and self._stopped():
-            return Spent(self.rho, budget, self.rho, resumable=self._private)
+            return Spent(self.rho, budget, self.rho, resumable=self._private and not self._learns)
         return Spent(self.rho, budget, self._on_record(), self._done)
 
     def _stopped(self) -> bool:
@@ -201,8 +206,11 @@ def in_words(spent: Spent) -> str:
     of = "" if spent.budget is None else f" of {show(spent.budget)}"
     words = f"Spent, and stays spent: rho = {show(spent.rho)}{of}." if spent.rho else NOTHING_SPENT
     if spent.finished:
-        words = f"The release is complete. {words}"
+        words = f"The {'schema' if spent.learns else 'release'} is complete. {words}"
     if spent.counts > spent.rho:
         until = "it is settled with --resume" if spent.finished else "the run is resumed"
-        return f"{words} On record, the whole budget (rho = {show(spent.counts)}) counts until {until}."
+        until = "" if spent.learns else f" until {until}"
+        return f"{words} On record, the whole budget (rho = {show(spent.counts)}) counts{until}."
+    if spent.learns and spent.rho and not spent.finished:
+        return f"{words} Nothing of it can be used again: learning anew pays its whole budget. Ask for what is left."
     return f"{words} Go on from there with --resume (resume=True)." if spent.resumable and spent.rho else words

@@ -1,7 +1,7 @@
 """The small language of derived columns: parsed into a tree, worked out for whole columns at a time.
 
-Public. Nothing is evaluated but arithmetic, comparisons and the functions below. What is a moment, and what a length of time,
-``lengths.py`` says.
+Public. Nothing is evaluated but arithmetic, comparisons and the functions below. ``lengths.py`` says what is a moment or a
+length of time.
 
     expression = sum [ ("=" | "!=" | "<" | "<=" | ">" | ">=") sum ]
     sum        = product { ("+" | "-") product }

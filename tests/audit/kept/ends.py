@@ -67,6 +67,13 @@ MUTANTS: list[Mutant] = [
         f"{ENDS}test_what_is_said_to_be_spent_is_what_the_ledger_says[a fault of ours]",
     ),
     one(
+        "learning-is-gone-on-with",
+        30,
+        "A schema that was learnt in part tells to go on with it, though its answers are lost",
+        ("ledger/keeping.py", "resumable=self._private and not self._learns)", "resumable=self._private)"),
+        "tests/ledger/test_keeping.py::test_learning_that_stopped_is_not_said_to_be_gone_on_with",
+    ),
+    one(
         "a-closed-output-is-a-failed-run",
         30,
         "A command whose output is closed after the release was saved knows nothing of the run",
