@@ -81,6 +81,11 @@ QUESTIONS = (
         "others with points. To keep them, write all numbers alike (docs/schema.md, CSV files), and draft again.",
     ),
     Question(
+        r"^left out, since its numbers have signs",
+        "they are left out, since their numbers have signs (12 % or $5), and so are texts. To keep them, write them "
+        "without, and draft again.",
+    ),
+    Question(
         r"^left out, since its name",
         "they are left out, since their names say that they identify somebody or something. If one says whose row it is, "
         "and people have several rows, go one by one, and declare it as the person.",

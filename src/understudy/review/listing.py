@@ -20,6 +20,9 @@ RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
 _SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
+_SIGNS = (
+    "left out, since its numbers have signs (12 % or $5), and so are texts. To keep it, write them without, and draft again."
+)
 _COMMAS = (
     "left out, since its numbers have commas; such are read from CSV files alone, where they are not beside others with "
     "points. To keep it, write all numbers alike (docs/schema.md, CSV files), and draft again."
@@ -36,10 +39,13 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     words = [one for one in texts if one[0].strip().lower() in SURELY_MISSING]
     words = words if len(words) + bool(seen.missing) > 1 else []
     if not known_answers([value for value, _ in texts]):  # beside Y, N is no
-        words = [one for one in texts if one in words or one[0].strip() in elsewhere]
+        more = [one for one in texts if one in words or one[0].strip() in elsewhere]
+        words = more if len(texts) - len(more) > 1 else words  # of two answers, none means "missing"
     ranked = [one for one in texts if one not in words]
     if not ranked:
         return Block(seen.name, why="no value was seen")
+    if _has_signs([value.strip() for value, _ in ranked]):
+        return Block(seen.name, mark=_SIGNS)
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
         return Block(seen.name, why=_why_unique(texts))
     if _has_decimal_commas([value.strip() for value, _ in ranked]):
@@ -59,11 +65,14 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
 
 def _why_unique(texts: list[tuple[str, int]]) -> str:
     if all(_SIGNED.fullmatch(text.strip()) for text, _ in texts) and not any(text.isdigit() for text, _ in texts):
-        return (
-            "numbers with signs or separators (1,234.50 or 12,5 or 12 % or $5) are texts here; write them plainly to keep "
-            "the column"
-        )
+        return "numbers with separators (1,234.50 or 12,5) are texts here; write them plainly to keep the column"
     return "nearly every row has a text of its own (an identifier, or free text)"
+
+
+def _has_signs(texts: list[str]) -> bool:
+    """Whether texts are many numbers with a sign that is none of numbers."""
+    signs = sum(any(sign in text for sign in "$€£%") for text in texts)
+    return len(texts) > DEFAULT_BINS and 2 * signs > len(texts) and all(map(_SIGNED.fullmatch, texts))
 
 
 def _has_decimal_commas(texts: list[str]) -> bool:

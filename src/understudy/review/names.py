@@ -26,6 +26,7 @@ RANGES: dict[str, tuple[int, int, int | None]] = {
 """The smallest and the largest whole number of a column whose name ends so, and the width of its bins."""
 PAIRS = (
     *(("n", "y"), ("no", "yes"), ("f", "t"), ("false", "true"), ("0", "1"), ("off", "on")),
+    *(("n", "j"), ("n", "o"), ("n", "s"), ("falsch", "wahr"), ("faux", "vrai")),
     *(("f", "m"), ("female", "male"), ("woman", "man"), ("non", "oui"), ("nein", "ja"), ("no", "si"), ("no", "sí")),
 )
 """Words, in any case, that are a whole list of answers; what stands for "no" comes first."""
@@ -38,7 +39,8 @@ MOST_CODES = 200
 
 def is_identifier(name: str, values: int) -> bool:
     """Whether a column with so many values identifies somebody, or something, by its name."""
-    return values > MOST_CODES and _last_word(name) in IDENTIFIERS
+    word = _last_word(name)
+    return values > MOST_CODES and (word in IDENTIFIERS or word.endswith("nr"))
 
 
 def person_or_nothing(name: str) -> str:

@@ -36,7 +36,7 @@ class Layout:
 
 
 def missing_codes(numbers: Counted) -> tuple[float, ...]:
-    """Return the numbers that seem to mean "missing": negative codes beside no other, or nines far beyond the rest."""
+    """Return the numbers that seem to mean "missing": negative codes beside no other, nines or 0 far from the rest."""
     values, rows = numbers.values, numbers.rows
     below = values < 0
     codes = values[below]
@@ -45,6 +45,8 @@ def missing_codes(numbers: Counted) -> tuple[float, ...]:
         return tuple(codes.tolist())
     if len(values) > 2 and values[-1] in _NINES and values[-1] - values[-2] > 3 * (values[-2] - values[0]):
         return (float(values[-1]),)
+    if len(values) > 2 and values[0] == 0 and values[1] > 3 * (values[-1] - values[1]):  # a year, and 0 for none
+        return (0.0,)
     return ()
 
 

@@ -19,7 +19,8 @@ from understudy.schema.declaration import DEFAULT_BINS
 
 MAX_DECIMALS = 6
 MOST_GAPPY, ROWS_A_NUMBER = 12, 20
-"""So many numbers with gaps between them are codes, where there are so many rows for each number of their range."""
+"""So many numbers with gaps between them are codes, where there are so many rows for each number of their range: of a wide
+one, for each number that is there."""
 LOOKED_AT = "bounds and bins were chosen by looking at the numbers; write those that you know without them"
 
 
@@ -45,7 +46,7 @@ class Numbers:
     def doubt(self) -> str:
         """What must be decided about missing values."""
         odd = [quote(word) for word in self.seen.nulls if word and word.lower() not in MISSING_MARKS]
-        said = [*odd, *(f"{code:g}" for code in self.codes)]
+        said = [*odd, *(number(code, code.is_integer()) for code in self.codes)]
         return f'{", ".join(said)} seem{"s" if len(said) == 1 else ""} to mean "missing"' if said else ""
 
     def block(self, lines: list[str], mark: str = "", middle: str = "") -> Block:
@@ -76,7 +77,8 @@ def _gappy(numbers: Numbers) -> Block | None:
     """Draft a list of codes: few numbers in many rows, and most of those between them in none. None where that is not so."""
     values, rows = numbers.counted.values, numbers.counted.rows
     span = float(values[-1] - values[0]) + 1
-    if len(values) > MOST_GAPPY or 2 * len(values) > span or span > DEFAULT_BINS or sum(rows) < ROWS_A_NUMBER * span:
+    many = sum(rows) >= ROWS_A_NUMBER * span if span <= DEFAULT_BINS else min(rows) >= ROWS_A_NUMBER
+    if len(values) > MOST_GAPPY or 2 * len(values) > span or not many:
         return None
     listed = ", ".join(f"{value:.0f}" for value in values)
     words = (

@@ -83,7 +83,7 @@ class Spelling:
             reads = f"TRY_CAST({self.plain('v')} AS {self.type}) IS NOT NULL"
             return f"regexp_full_match(v, {literal(patterns[self.type])}) AND {reads}"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
-        exact = self.format in (*_MOMENTS, _BARE_DAY) or self.type == "TIME"
+        exact = self.format in (*_MOMENTS, _BARE_DAY, _BARE_CLOCK)
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
         read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
         return f"regexp_full_match(v, {literal(pattern)}) AND {read}"
