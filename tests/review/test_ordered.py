@@ -2,11 +2,13 @@
 
 import datetime as dt
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from understudy import draft_schema
+from understudy import check_schema, draft_schema
+from understudy.review.marks import change, finish
 from understudy.schema import parse_schema
 
 
@@ -38,6 +40,35 @@ def test_one_row_that_breaks_an_order_is_enough() -> None:
     ends = np.asarray(table["Ende"]).copy()
     ends[7] = np.datetime64("2021-12-31")
     assert proposed(table | {"Ende": ends}) == "children <= `household size`"
+
+
+def test_a_moment_that_is_another_and_a_length_is_proposed_as_derived() -> None:
+    table = stays()
+    nights = (np.asarray(table["Ende"]) - np.asarray(table["Beginn"])).astype("m8[D]").astype(int)
+    text = draft_schema(pa.table(table | {"nights spent": nights}))
+    assert "In all rows Ende = Beginn + days(`nights spent`): if that is so by what they mean" in text
+    nights[3] += 1
+    assert "derived" not in draft_schema(pa.table(table | {"nights spent": nights}))
+
+
+def test_minutes_between_date_times_are_found(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    starts = [dt.datetime(2023, 1, 1) + dt.timedelta(minutes=int(m)) for m in rng.integers(0, 400_000, 500)]
+    stays = rng.integers(1, 300, 500).tolist()
+    form = "%d.%m.%Y %H:%M"
+    rows = [f"{a:{form}};{m};{a + dt.timedelta(minutes=m):{form}}" for a, m in zip(starts, stays, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["arrival;stay;discharge", *rows, f";7;{starts[0]:{form}}"]) + "\n")
+    text = draft_schema(tmp_path / "a.csv")
+    rule = "arrival + minutes(stay)"
+    assert f"discharge = {rule}" in text
+    derived = change(
+        finish("".join(line for line in text.splitlines(True) if "# REVIEW: " not in line)),
+        "discharge",
+        ['kind = "derived"', f'expression = "{rule}"'],
+    )
+    assert [one.rows for one in check_schema(tmp_path / "a.csv", parse_schema(derived))] == [
+        1
+    ]  # the arrival that is missing
 
 
 def test_what_follows_from_others_is_not_said_again() -> None:

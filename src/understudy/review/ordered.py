@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.review.blocks import MARK, Block
+from understudy.review.lengths import lengths_words
 from understudy.review.look import Seen
 from understudy.review.opening import VIEW, Opened
 from understudy.source.duck import identifier
@@ -34,11 +35,13 @@ def orders_mark(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -
     pairs = _nearest(_holding(opened, _likely(opened, spaces)))[:_MOST]
     if not pairs:
         return ""
+    whole = [block.name for block in blocks if block.name in spaces and block.lines[0] == 'kind = "integer"']
+    moments = [(low, high) for low, high in pairs if spaces[low] != "number"]
     rules = ", ".join(f"{_word(low)} <= {_word(high)}" for low, high in pairs)
     return (
         f"{MARK}in all rows {rules}. An order that holds by what the columns mean is declared by a [[zeros]] section with "
         f'always = "{_word(pairs[0][0])} <= {_word(pairs[0][1])}": no synthetic row breaks it then. Accepted, none is '
-        "declared.\n"
+        f"declared.{lengths_words(opened, moments, whole, _word)}\n"
     )
 
 
