@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from understudy.model import Observation
 from understudy.schema.within import CLOSE, PASSES, Within
 
-FIRM = 40.0
+FIRM = 20.0
 """An anchor counts as if its noise were so many times smaller than it is."""
 
 FALL = 0.4
