@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -84,27 +85,44 @@ def test_it_costs_its_share_and_no_more(release: Release) -> None:
 
 @pytest.mark.promise(8)
 def test_a_sum_costs_as_much_and_is_charged_like_any_question(release: Release) -> None:
-    (asked,) = (m for m in release.measurements if m.query is not None)
-    assert asked.clique == ("pay",)
+    (asked,) = (m for m in release.fine if m.query is not None)
+    assert asked.clique == (fine_name("pay"),)
     assert asked.values.shape == (1,)
     assert 0.999 * 0.03 * release.rho < asked.rho <= Fraction(3, 100) * release.rho
-    assert asked.rho in [c.rho for c in release.spend if "(pay)" in c.purpose]
+    assert asked.rho in [c.rho for c in release.spend if "sum (matrix)" in c.purpose]
     weights = asked.query.stored
     assert asked.rho == Fraction(int(np.abs(weights).max()) ** 2) / (2 * Fraction(asked.scale) ** 2)
+    (entry,) = release.manifest.sums
+    assert (entry.column, entry.rho.fraction) == ("pay", asked.rho)
 
 
-def test_the_model_is_held_to_the_sum(release: Release) -> None:
-    """Nearer than its noise: the counts alone are much farther off."""
-    (asked,) = (m for m in release.measurements if m.query is not None)
-    told = asked.query.forward(release.model.marginal(("pay",)))
-    assert abs(float(told[0]) - int(asked.values[0])) < 2 * asked.sigma
+def test_model_and_weights_are_held_to_the_sum(release: Release) -> None:
+    """Nearer than its noise, finer bin by finer bin: the counts alone are much farther off."""
+    (asked,) = (m for m in release.fine if m.query is not None)
+    weights = asked.query.adjoint(np.ones(1))
+    told = float(weights[: len(release.inside["pay"])] @ release.inside["pay"])
+    assert abs(told - int(asked.values[0])) < asked.sigma
 
 
-def test_no_sum_is_asked_of_dates_or_without_a_model() -> None:
+@pytest.mark.promise(25)
+@pytest.mark.parametrize("lost", ["listed", "stored"])
+def test_a_sum_that_is_not_listed_or_not_there_is_refused(release: Release, tmp_path: Path, lost: str) -> None:
+    folder = release.save(tmp_path / "r")
+    path = folder / "release.json" if lost == "listed" else folder / "inside" / "measurements.json"
+    document = json.loads(path.read_text())
+    if lost == "listed":
+        document["sums"] = []
+    else:
+        document["measurements"][-1].pop("query")
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match="damaged"):
+        understudy.load(folder)
+
+
+def test_no_sum_is_asked_of_dates_or_without_looks() -> None:
     made = quick(table())
-    assert {m.clique for m in made.measurements if m.query is not None} <= {("age",), ("pay",)}
-    alone = quick(table(), mechanism="independent", inside=0)
-    assert not [m for m in alone.measurements if m.query is not None]
+    assert {entry.column for entry in made.manifest.sums} <= {"age", "pay"}
+    assert not quick(table(), mechanism="independent", inside=0).fine
 
 
 def test_columns_without_bins_cost_nothing() -> None:

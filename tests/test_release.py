@@ -90,7 +90,7 @@ def test_spend_adds_up_exactly(release: Release) -> None:
     assert release.manifest.check is not None
     assert before
     assert looked == sum((c.rho for c in release.spend[:before]), Fraction(0))
-    sums = sum((m.rho for m in release.measurements if m.query is not None), Fraction(0))
+    sums = sum((entry.rho.fraction for entry in release.manifest.sums), Fraction(0))
     assert sums > 0
     assert looked + in_rounds + first + sums + release.manifest.check.rho.fraction == release.spent
 

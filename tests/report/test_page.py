@@ -187,7 +187,8 @@ def test_parts_of_the_budget_add_up(people: Release) -> None:
     spending = report.spending
     parts = spending.measuring + sum(r.choosing + r.measuring for r in report.rounds) + spending.checking + spending.inside
     assert parts == pytest.approx(float(people.spent))
-    assert spending.inside == pytest.approx(sum(entry.rho.value for entry in people.manifest.inside))
+    numbers = [*people.manifest.inside, *people.manifest.sums]
+    assert spending.inside == pytest.approx(sum(entry.rho.value for entry in numbers))
     first = people.spend[: len(people.schema.columns)]
     assert spending.measuring == pytest.approx(float(sum(charge.rho for charge in first)))
     assert people.manifest.check is not None

@@ -162,7 +162,9 @@ def _inside(manifest: Manifest) -> str:
     if not manifest.inside:
         return "drawn evenly"
     names = _cell(", ".join(entry.column for entry in manifest.inside))
-    return f"drawn by noisy counts of finer bins inside the bins of {names} (in inside/); of other columns evenly"
+    added = _cell(", ".join(entry.column for entry in manifest.sums))
+    sums = f" and noisy sums of {added}" if added else ""
+    return f"drawn by noisy counts of finer bins inside the bins of {names}{sums} (in inside/); of other columns evenly"
 
 
 def _cell(text: str) -> str:

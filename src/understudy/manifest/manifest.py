@@ -223,6 +223,14 @@ class InsideEntry(Entry):
     rho: Amount = Field(description="What it cost.")
 
 
+class SumEntry(Entry):
+    """One noisy sum of a column, asked for at the end of a run: of clipped values, by finer bins, in ``inside/``."""
+
+    column: str
+    sigma: Finite = Field(ge=0, description="The standard deviation of the noise, in units of the weights in ``inside/``.")
+    rho: Amount = Field(description="What it cost.")
+
+
 class OpenedEntry(Entry):
     """An open column: the texts that many rows have became its values, under the run's own budget."""
 
@@ -275,6 +283,9 @@ class Manifest(Entry):
     check: CheckEntry | None = Field(default=None, description="Null where no budget was kept for a check.")
     inside: list[InsideEntry] = Field(
         default=[], description="Columns whose values are drawn by finer bins; inside the bins of others, evenly."
+    )
+    sums: list[SumEntry] = Field(
+        default=[], description="Columns of which a sum was asked for, since their means gain by it most."
     )
     opened: list[OpenedEntry] = Field(default=[], description="Columns whose values the run has learnt.")
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")

@@ -14,14 +14,15 @@ Where one weighted sum of the column was measured (``sums.py``), the counts are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.model import Observation
+from understudy.schema.within import CLOSE, PASSES, Within
 
-FIRM = 10.0
+FIRM = 20.0
 """An anchor counts as if its noise were so many times smaller than it is."""
 
 FALL = 0.4
@@ -32,11 +33,6 @@ HIGH = 5.0
 """By how many deviations of the noise, about."""
 EMPTY = 0.1
 """A code that was settled at 0 takes up this part of what its variance says when all must add up."""
-CLOSE = 1e-6
-"""Counts add up when no more than this part of the rows is missing; that is made up for in proportion."""
-PASSES = 20
-"""So often at most what is missing is shared out: codes that would go below 0 leave the rest to others."""
-
 Floats = NDArray[np.float64]
 
 
@@ -51,11 +47,14 @@ class Known:
     rows: float
     """The variance of the number of all rows."""
 
+    @property
+    def _together(self) -> Within:
+        """All counts as those of one bin, which add up."""
+        return Within(np.zeros(len(self.counts), np.intp), self.counts, self.variances)
+
     def covariance(self, one: Floats, other: Floats) -> Floats:
         """Return that of two sums of counts, by their weights in the last axis; counts add up, whatever they are."""
-        spread, whole = self.variances, max(float(self.variances.sum()), 1e-300)
-        together = (spread * one * other).sum(axis=-1)
-        return np.asarray(together - (spread * one).sum(axis=-1) * (spread * other).sum(axis=-1) / whole)
+        return self._together.covariance(one, other)
 
     def of_rows(self, weights: Floats) -> Floats:
         """Return the variance that a sum has since the number of rows is not known exactly."""
@@ -65,19 +64,8 @@ class Known:
         """Return what is known once a sum of counts is told, with noise of this variance: a posterior mean, at least 0."""
         held = float(self.covariance(weights, weights))
         kept = held / max(held + variance + float(self.of_rows(weights)), 1e-300)
-        counts, spread, total = self.counts, self.variances, float(self.counts.sum())
-        goal = float(weights @ counts) + kept * (answer - float(weights @ counts))
-        for _ in range(PASSES):
-            way = spread * (weights - float(spread @ weights) / max(float(spread.sum()), 1e-300))
-            step = float(weights @ way)
-            if step <= 0:
-                break
-            counts = np.maximum(counts + (goal - float(weights @ counts)) / step * way, 0.0)
-            counts = counts * (total / float(counts.sum()))
-            spread = np.where(counts > 0, spread, 0.0)
-            if abs(goal - float(weights @ counts)) <= CLOSE * abs(goal):
-                break
-        return Known(counts, self.variances, self.sigma, self.rows)
+        goal = float(weights @ self.counts) + kept * (answer - float(weights @ self.counts))
+        return replace(self, counts=self._together.moved(weights, goal))
 
 
 def anchored(observations: Sequence[Observation], attributes: Iterable[str], total: float) -> list[Observation]:

@@ -16,15 +16,14 @@ from understudy.mechanism.anchors import known
 from understudy.mechanism.events import Event, Measured
 from understudy.mechanism.notes import Notes
 from understudy.mechanism.schedule import allocate
-from understudy.mechanism.sums import FINE, Sums, shared
+from understudy.mechanism.sums import FINE, Finer, Sums, of_codes, shared
 from understudy.model import Observation
 from understudy.privacy import Door, Linear, Marginal, Matrix, Measurement, linear_scale_for, sigma_for
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, fine_name
-from understudy.schema.spread import spread_of
-from understudy.schema.weights import fine_weights
+from understudy.schema.within import Within, fine_values
 
-SUMS = "sums of columns"
+SUMS = "sums of columns, finer bin by finer bin"
 FOR_SUMS = Fraction(1, 2)
 """The part of what is kept for numbers that goes to sums at the end, where a column has numbers to add up."""
 
@@ -39,7 +38,9 @@ class Looking(Notes):
     columns: Mapping[str, Binned]
     """The columns of which sums may be asked."""
     inside: list[Measurement]
-    """Noisy counts of finer bins."""
+    """Noisy counts of finer bins, of each column that has such."""
+    sums: list[Measurement]
+    """Noisy sums of columns, finer bin by finer bin."""
     measurements: list[Measurement]
 
     @property
@@ -68,7 +69,7 @@ class Looking(Notes):
         """Measure a sum of each column whose mean gains by it, for ``rho`` in all. ``observations`` are all answers so far,
         ``total`` the rows by the model.
         """
-        names, sizes = list(self.columns), [self.door.domain[name] for name in self.columns]
+        names, sizes = list(self.columns), [self.door.fine[fine_name(name)] for name in self.columns]
         made = partial(self._chosen, float(rho), observations, total)
         noted = self.note_array(SUMS, len(names) + sum(sizes), made)
         costs, weights = noted[: len(names)], np.split(noted[len(names) :], np.cumsum(sizes)[:-1])
@@ -77,7 +78,7 @@ class Looking(Notes):
             asked = [(name, np.zeros(0), 1.0) for name in names]
         for (name, w, _), part in zip(asked, allocate(rho, [cost for *_, cost in asked]), strict=True):
             found = self.door.ask(self._question(name, w.astype(np.int64), part))
-            self.measurements.append(found)
+            (self.sums if w.size else self.measurements).append(found)
             self.tell(Measured(index, found.clique, found.values.size, found.scale, float(found.rho)))
 
     def _question(self, name: str, weights: NDArray[np.int64], rho: Fraction) -> Linear | Marginal:
@@ -85,7 +86,7 @@ class Looking(Notes):
         if not weights.size:
             return Marginal((name,), sigma_for(rho, self.door.unit))
         query = Matrix(weights[None], (weights.size,))
-        return Linear((name,), query, linear_scale_for(rho, query, "gaussian", self.door.unit))
+        return Linear((fine_name(name),), query, linear_scale_for(rho, query, "gaussian", self.door.unit))
 
     def _chosen(self, rho: float, observations: Sequence[Observation], total: float) -> NDArray[np.float64]:
         """Return what each column's sum costs, 0 for none, and then the whole weights of each."""
@@ -93,21 +94,30 @@ class Looking(Notes):
         noise = self.door.unit.rows**2 * (0.5 if added else 2.0)  # a row replaced may move a sum from end to end
         found: dict[str, Sums] = {}
         for name, column in self.columns.items():
-            told = known(observations, name, total)
-            looked = next((m for m in self.inside if m.clique == (fine_name(name),)), None)
-            if told is None or looked is None:
-                continue
-            spread = spread_of(column, fine_weights(column, told.counts, looked.values, looked.sigma**2))
-            counted = np.isin(np.arange(column.size), spread.codes())
-            sums = Sums.of(told, spread.means(), counted, noise)
+            finer = self._finer(name, observations, total)
+            sums = None if finer is None else Sums.of(finer, *fine_values(column), noise)
             if sums is not None:
                 found[name] = sums
         costs = shared(found, rho)
-        weights = [np.zeros(column.size) for column in self.columns.values()]
+        weights = [np.zeros(self.door.fine[fine_name(name)]) for name in self.columns]
         for k, name in enumerate(self.columns):
             if name in costs:
-                weights[k] = np.rint(FINE * found[name].weights[found[name].left(costs[name])[1]])
+                weights[k] = np.rint(FINE * found[name].best(costs[name]))
         return np.concatenate([[costs.get(name, 0.0) for name in self.columns], *weights])
+
+    def _finer(self, name: str, observations: Sequence[Observation], total: float) -> Finer | None:
+        """Return what is known of the rows of a column's finer bins; None where its codes were measured by sums."""
+        told = known(observations, name, total)
+        looked = next((m for m in self.inside if m.clique == (fine_name(name),)), None)
+        if told is None or looked is None:
+            return None
+        return Finer(told, Within.of(self.columns[name], told.counts, looked.values, looked.sigma**2))
+
+    def _told(self, observations: Sequence[Observation], total: float) -> list[Observation]:
+        """Return the sums that were asked for, as far as they tell of the codes of columns: what a fit can be held to."""
+        asked = {name: m for name in self.columns for m in self.sums if m.clique == (fine_name(name),)}
+        finer = {name: self._finer(name, observations, total) for name in asked}
+        return [of_codes(name, one.within, asked[name]) for name, one in finer.items() if one is not None]
 
 
 def summable(columns: Sequence[Column]) -> dict[str, Binned]:

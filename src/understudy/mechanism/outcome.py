@@ -127,7 +127,7 @@ class Outcome:
     distances: Distances | None = field(default=None, repr=False)
     """How far the model turned out to be from the table, where a part of the budget was kept for that."""
     inside: tuple[Measurement, ...] = field(default=(), repr=False)
-    """Where inside their bins the values of columns lie, with noise: one for each column that has such."""
+    """Where inside their bins the values of columns lie, with noise: counts of finer bins, and then sums over them."""
     public: PublicUse | None = None
     """The public table that the run was given, if any."""
 

@@ -106,6 +106,7 @@ class Run(Looking):
         self._held, self._asides, self._ahead = Fraction(0), dict[str, Fraction](), 0.0
         self._keep_for_numbers(inside, columns)
         self.inside: list[Measurement] = []
+        self.sums: list[Measurement] = []
         self._looks, self._charges_before, self.fit = 0, len(door.filter.charges), None
         self.measurements: list[Measurement] = []
         self.rounds: list[Round] = []
@@ -345,7 +346,10 @@ class Run(Looking):
         if rho := self.take(SUMS):
             self._ask_sums(rho, self.observations, total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-        self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+        told = self._told(self.observations, total)
+        self._fit(
+            len(self.rounds), self.estimation.at_the_end, lambda found: anchored([*last(found), *told], numeric, total)
+        )
 
     def outcome(
         self,
@@ -385,6 +389,6 @@ class Run(Looking):
             most_rounds=most_rounds,
             seconds=self.seconds,
             distances=distances,
-            inside=tuple(self.inside),
+            inside=(*self.inside, *self.sums),
             public=None if self.public is None else PublicUse(self.public.rows, self.public.digest, self.prior is not None),
         )

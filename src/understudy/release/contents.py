@@ -30,7 +30,7 @@ class Contents:
     synthetic: SyntheticTable
     """The synthetic rows, as codes and as an Arrow table."""
     fine: tuple[Measurement, ...]
-    """Where inside their bins the values of columns lie, as noisy counts of finer bins."""
+    """Where inside their bins the values of columns lie: noisy counts of finer bins, and noisy sums over them."""
 
     @property
     def private(self) -> bool:

@@ -14,6 +14,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.privacy import Measurement
 from understudy.release.computed import Computing
 from understudy.release.contents import Contents
 from understudy.release.inside import Weights, inside_weights
@@ -21,7 +22,7 @@ from understudy.schema.column import fine_name
 from understudy.schema.spread import Place, Spread
 from understudy.uncertainty import Bootstrap
 from understudy.uncertainty.intervals import half_widths, require_confidence
-from understudy.uncertainty.refits import with_noise
+from understudy.uncertainty.refits import Refit, with_noise
 
 Floats = NDArray[np.float64]
 
@@ -54,15 +55,26 @@ class Simulation:
         """Return the weights of one column, for each refitted model; they are worked out once."""
         if name not in self._inside:
             rng = np.random.default_rng([SEED, 0])
-            measured = next(m for m in self.contents.fine if m.clique == (fine_name(name),))
-            weights = self.contents.inside[name]
-            exact = np.concatenate([weights, np.zeros(measured.values.size - weights.size)])
-            noisy = [with_noise(exact, measured, rng).astype(np.int64) for _ in self.bootstrap.refits]
+            measured = [m for m in self.contents.fine if m.clique == (fine_name(name),)]
             self._inside[name] = [
-                inside_weights(self.contents.schema, refit.model, [replace(measured, values=values)])
-                for refit, values in zip(self.bootstrap.refits, noisy, strict=True)
+                inside_weights(self.contents.schema, refit.model, self._measured_again(name, measured, refit, rng))
+                for refit in self.bootstrap.refits
             ]
         return self._inside[name]
+
+    def _measured_again(
+        self, name: str, measured: Sequence[Measurement], refit: Refit, rng: np.random.Generator
+    ) -> list[Measurement]:
+        """Measure inside the bins again, as if the base of a refit were the table."""
+        column, rows = self.contents.schema[name], refit.base.marginal((name,))
+        weights = self.contents.inside[name]
+        shares = weights / np.bincount(column.coarse[: len(weights)], weights)[column.coarse[: len(weights)]]
+        exact = np.append(shares, np.ones(len(column.coarse) - len(weights))) * rows[column.coarse]
+        answers = [exact if m.query is None else m.query.forward(exact) for m in measured]
+        return [
+            replace(m, values=with_noise(answer, m, rng).astype(np.int64))
+            for m, answer in zip(measured, answers, strict=True)
+        ]
 
 
 def interval(simulation: Simulation, computing: Computing, table: Floats, confidence: float) -> tuple[Floats, Floats]:

@@ -31,6 +31,7 @@ from understudy.manifest.manifest import (
     QueryEntry,
     RoundEntry,
     RuleEntry,
+    SumEntry,
     TableEntry,
     WorkloadEntry,
 )
@@ -99,7 +100,8 @@ def make_release(
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
-        inside=[_inside(m, schema) for m in outcome.inside],
+        inside=[_inside(m, schema) for m in outcome.inside if m.query is None],
+        sums=[_sum(m, schema) for m in outcome.inside if m.query is not None],
         opened=list(settings.opened),
         ledger=settings.ledger,
         public=_public(outcome),
@@ -208,8 +210,16 @@ def _round(r: Round) -> RoundEntry:
 
 
 def _inside(found: Measurement, schema: Schema) -> InsideEntry:
-    (column,) = (name for name in schema.domain if found.clique == (fine_name(name),))
-    return InsideEntry(column=column, cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
+    return InsideEntry(column=_column(found, schema), cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
+
+
+def _sum(found: Measurement, schema: Schema) -> SumEntry:
+    return SumEntry(column=_column(found, schema), sigma=found.sigma, rho=Amount.of(found.rho))
+
+
+def _column(found: Measurement, schema: Schema) -> str:
+    """Return the column of which finer bins were asked for."""
+    return next(name for name in schema.domain if found.clique == (fine_name(name),))
 
 
 def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:

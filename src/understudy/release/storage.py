@@ -260,11 +260,12 @@ def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Mea
 
 
 def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measurement, ...]:
-    """Return the noisy counts of finer bins: those that the manifest lists, in its order."""
+    """Return the noisy counts of finer bins, and the sums over them: those that the manifest lists, in its order."""
     if not manifest.inside:
         return ()
     found = _read_measurements(folder, schema.fine, manifest.private)
-    if [m.clique for m in found] != [(fine_name(entry.column),) for entry in manifest.inside] or any(m.query for m in found):
+    listed = [(entry.column, 0) for entry in manifest.inside] + [(entry.column, 1) for entry in manifest.sums]
+    if [(m.clique, 0 if m.query is None else m.query.answers) for m in found] != [((fine_name(c),), n) for c, n in listed]:
         raise FormatError(f"{folder} is damaged: it does not hold the columns that release.json lists.")
     return found
 

@@ -17,7 +17,7 @@ class Spending:
     opening: float
     """On the values of open columns."""
     inside: float
-    """On where values lie inside their bins."""
+    """On where values lie inside their bins, and what they add up to."""
     checking: float
     """On a last look at the finished model."""
 
@@ -25,7 +25,8 @@ class Spending:
     def of(cls, manifest: Manifest) -> Spending:
         """Read off what each part cost; what is left was spent on measurements."""
         checking = manifest.check.rho.fraction if manifest.check else Fraction(0)
-        inside = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
+        looked = sum((entry.rho.fraction for entry in manifest.inside), Fraction(0))
+        inside = sum((entry.rho.fraction for entry in manifest.sums), looked)
         opening = sum((entry.rho.fraction for entry in manifest.opened), Fraction(0))
         rounds = sum((entry.rho.fraction for entry in manifest.rounds), Fraction(0))
         measuring = manifest.privacy.spent.fraction - rounds - inside - checking - opening

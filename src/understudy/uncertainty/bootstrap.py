@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
-from understudy.model import GraphicalModel, Model
+from understudy.model import GraphicalModel, Model, Observation
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.refits import Refit, refits
@@ -58,6 +58,8 @@ class Bootstrap:
     evidence: Evidence
     anchors: tuple[str, ...] = ()
     """Columns that the last fit was held to."""
+    sums: tuple[Observation, ...] = ()
+    """Sums of such columns that were told beside the measurements."""
     _last: dict[Clique, list[Draw]] = field(default_factory=dict, init=False, repr=False)
     """The draws of the clique that was asked for last: a mean and a quantile by the same group need the same."""
 
@@ -133,7 +135,7 @@ class Bootstrap:
             )
         number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
         rng = np.random.default_rng([SEED, 0])
-        return refits(self.model, self.evidence.measurements, self.anchors, number, rng)
+        return refits(self.model, self.evidence.measurements, self.anchors, number, rng, sums=self.sums)
 
     def strengths(self, clique: Clique) -> Floats:
         """Return how likely each strength of ``GRID`` is for a marginal that nothing measured."""

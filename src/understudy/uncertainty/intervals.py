@@ -48,8 +48,7 @@ def bootstrap_intervals(bootstrap: Bootstrap, attributes: Iterable[str], *, conf
     reach = half_widths(centre, counts(), confidence)
     lower = np.maximum(np.ceil(centre - reach - 0.5), 0).astype(np.int64)  # a half more: counts are whole, the model's not
     upper = np.maximum(np.floor(centre + reach + 0.5), lower).astype(np.int64)
-    most = float(np.quantile(summed, confidence))
-    return BootstrapIntervals(clique, centre, lower, upper, most, confidence)
+    return BootstrapIntervals(clique, centre, lower, upper, at_most(np.array(summed), confidence), confidence)
 
 
 def half_widths(centre: Floats, draws: Iterable[Floats], confidence: float) -> Floats:
@@ -66,6 +65,14 @@ def half_widths(centre: Floats, draws: Iterable[Floats], confidence: float) -> F
     mean = np.divide(squares, number, out=np.full(centre.shape, np.nan), where=number > 0)
     quantiles = np.array([np.nan, *(student(confidence, n) for n in range(1, int(number.max(initial=0)) + 1))])
     return np.asarray(quantiles[number.astype(int)] * np.sqrt(mean))
+
+
+def at_most(draws: Floats, confidence: float) -> float:
+    """Return what one more such number is at most, were they normal. Their own quantile holds less often: that of 15 numbers
+    for 95 % in 89 % of the cases.
+    """
+    reach = student(2 * confidence - 1, len(draws) - 1) * float(draws.std(ddof=1)) * (1 + 1 / len(draws)) ** 0.5
+    return max(float(draws.mean() + reach), 0.0)
 
 
 def student(confidence: float, freedom: int) -> float:

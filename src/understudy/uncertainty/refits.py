@@ -7,7 +7,7 @@ fitted to that. No private count is needed, and no budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,18 +39,25 @@ class Refit:
 
 
 def refits(
-    model: GraphicalModel, measurements: Sequence[Measurement], anchors: Iterable[str], number: int, rng: np.random.Generator
+    model: GraphicalModel,
+    measurements: Sequence[Measurement],
+    anchors: Iterable[str],
+    number: int,
+    rng: np.random.Generator,
+    *,
+    sums: Sequence[Observation] = (),
 ) -> list[Refit]:
-    """Return so many refits; ``anchors`` are columns that the last fit of the run was held to.
+    """Return so many refits; ``anchors`` are columns that the last fit of the run was held to, ``sums`` what was told of
+    these beside the measurements.
 
     Every other one has a rougher base. The released model is smoother than the table: where its fit shrank what did not
     stand out from the noise, its own refits err less than it does. The model without shrinkage is rougher than the table,
     and its refits err more.
     """
     held = tuple(anchors)
-    told = [_observation(m, m.values.astype(np.float64)) for m in measurements]
+    told = [*(_observation(m, m.values.astype(np.float64)) for m in measurements), *sums]
     bases = (model, _fitted(model, told, held, ROUGH))
-    return [Refit(bases[i % 2], _again(bases[i % 2], measurements, held, rng)) for i in range(number)]
+    return [Refit(bases[i % 2], _again(bases[i % 2], measurements, held, sums, rng)) for i in range(number)]
 
 
 def with_noise(values: Floats, measurement: Measurement, rng: np.random.Generator) -> Floats:
@@ -63,14 +70,23 @@ def with_noise(values: Floats, measurement: Measurement, rng: np.random.Generato
 
 
 def _again(
-    base: GraphicalModel, measurements: Sequence[Measurement], anchors: tuple[str, ...], rng: np.random.Generator
+    base: GraphicalModel,
+    measurements: Sequence[Measurement],
+    anchors: tuple[str, ...],
+    sums: Sequence[Observation],
+    rng: np.random.Generator,
 ) -> GraphicalModel:
     """Measure ``base`` as the table was measured, and fit a model to the answers."""
-    cliques = list(dict.fromkeys(m.clique for m in measurements))
+    cliques = list(dict.fromkeys([*(m.clique for m in measurements), *(s.clique for s in sums)]))
     exact = dict(zip(cliques, base.marginals(cliques), strict=True))
     answers = [exact[m.clique] if m.query is None else m.query.forward(exact[m.clique]) for m in measurements]
     told = [_observation(m, with_noise(a, m, rng)) for m, a in zip(measurements, answers, strict=True)]
-    return _fitted(base, told, anchors, CLOSER)
+    return _fitted(base, [*told, *(_told_again(s, exact[s.clique], rng) for s in sums)], anchors, CLOSER)
+
+
+def _told_again(told: Observation, marginal: Floats, rng: np.random.Generator) -> Observation:
+    assert told.query is not None
+    return replace(told, values=told.query.forward(marginal) + rng.normal(0.0, told.sigma, told.values.shape))
 
 
 def _observation(measurement: Measurement, values: Floats) -> Observation:

@@ -134,8 +134,8 @@ MUTANTS = [
         "which sums of columns are asked for, and where they are clipped, follows from the table's own counts",
         (
             "mechanism/looking.py",
-            "spread_of(column, fine_weights(column, told.counts, looked.values, looked.sigma**2))",
-            "spread_of(column, fine_weights(column, self.door._read([(name,)])[0], looked.values, looked.sigma**2))",
+            "Within.of(self.columns[name], told.counts, looked.values, looked.sigma**2)",
+            "Within.of(self.columns[name], self.door._read([(name,)])[0], looked.values, looked.sigma**2)",
         ),
         "tests/contracts/test_reads.py::test_which_sums_are_asked_for_is_decided_without_reading[aim]",
     ),

@@ -18,6 +18,17 @@ MUTANTS = [
         EACH,
     ),
     one(
+        "sums-that-are-not-listed",
+        25,
+        "a release is loaded with sums over finer bins that release.json does not list",
+        (
+            "release/storage.py",
+            "(entry.column, 1) for entry in manifest.sums]",
+            "(entry.column, 1) for entry in manifest.sums or manifest.inside]",
+        ),
+        "tests/test_inside.py::test_a_sum_that_is_not_listed_or_not_there_is_refused[listed]",
+    ),
+    one(
         "unmarked-model",
         32,
         "the model of a seeded run saved without a word",
