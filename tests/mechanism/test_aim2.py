@@ -35,7 +35,7 @@ def large(make_door: MakeDoor, seed: int = 0, **options: Any) -> Outcome:
 
 def test_without_its_changes_it_is_aim(make_door: MakeDoor) -> None:
     one = mechanism("aim").run(make_door(), TWO_WAY)
-    two = mechanism("aim2", penalty="noise", shrinkage=False, again=False).run(make_door(), TWO_WAY)
+    two = mechanism("aim2", penalty="noise", shrinkage=False, again=False, columns=False).run(make_door(), TWO_WAY)
     assert [r.penalties for r in one.rounds] == [r.penalties for r in two.rounds]
     assert [r.threshold for r in one.rounds] == [r.threshold for r in two.rounds]
     assert one.model is not None
