@@ -367,7 +367,8 @@ class Run(Looking):
         every_column: bool = False,
     ) -> Outcome:
         """Close the record. The model that is handed out is fitted once more, closer than a round needs, to what ``last``
-        makes of the answers and to what they say of ``every_column``, and compared with the table on the marginals ``checked``.
+        makes of the answers and to what they say of ``every_column``, and compared with the table on the marginals
+        ``checked``.
         """
         if self.fit is not None:
             self._fit_at_the_end(self.fit.model.total, last, every_column)
