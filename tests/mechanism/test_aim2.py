@@ -13,8 +13,10 @@ from understudy.domain import Domain
 from understudy.errors import UserError
 from understudy.mechanism import Outcome, Round, mechanism
 from understudy.mechanism.aim2 import CROWDING, LEAST_LEFT, ROOM
+from understudy.mechanism.anchors import LOOSE, known
 from understudy.mechanism.penalty import DROWNED, fitted_errors, penalties
-from understudy.model import CELL_BYTES, Fit, fit, tree_size
+from understudy.metrics import workload_error
+from understudy.model import CELL_BYTES, Fit, Observation, fit, tree_size
 from understudy.privacy import Budget, Door, ResearchNoise
 from understudy.source import MemorySource
 from understudy.uncertainty import Evidence, bounds
@@ -35,7 +37,7 @@ def large(make_door: MakeDoor, seed: int = 0, **options: Any) -> Outcome:
 
 def test_without_its_changes_it_is_aim(make_door: MakeDoor) -> None:
     one = mechanism("aim").run(make_door(), TWO_WAY)
-    two = mechanism("aim2", penalty="noise", shrinkage=False, again=False).run(make_door(), TWO_WAY)
+    two = mechanism("aim2", penalty="noise", shrinkage=False, again=False, columns=False).run(make_door(), TWO_WAY)
     assert [r.penalties for r in one.rounds] == [r.penalties for r in two.rounds]
     assert [r.threshold for r in one.rounds] == [r.threshold for r in two.rounds]
     assert one.model is not None
@@ -104,6 +106,53 @@ def test_the_last_fit_alone_is_to_shrunken_answers(make_door: MakeDoor) -> None:
         make_door(domain=LARGE, rows=3000, rho=0.5), PAIRS
     )
     assert [m.values.tolist() for m in plain.measurements] == [m.values.tolist() for m in outcome.measurements]
+
+
+def test_the_last_fit_alone_is_held_to_what_is_known_of_each_column(make_door: MakeDoor) -> None:
+    fitted: list[list[Observation]] = []
+
+    def watching(domain: Any, observations: Any, **how: Any) -> Fit:
+        fitted.append(list(observations))
+        return fit(domain, observations, **how)
+
+    def play(**options: Any) -> Outcome:
+        door = make_door(domain=LARGE, rows=3000, rho=0.5)
+        return mechanism("aim2", rounds=20, shrinkage=False, **options).run(door, PAIRS, estimator=watching)
+
+    outcome = play()
+    answers, before, held = len(outcome.measurements), fitted[-2], fitted[-1]
+    assert len(before) <= answers
+    assert [o.clique for o in held[answers:]] == [(a,) for a in LARGE]
+    for anchor in held[answers:]:
+        found = known(held[:answers], anchor.clique[0], before_total(outcome))
+        assert found is not None
+        assert anchor.values == pytest.approx(found.counts, rel=1e-3, abs=1e-3)
+        assert anchor.sigma == pytest.approx(found.sigma / LOOSE)
+    plain = play(columns=False)
+    assert len(fitted[-1]) == len(plain.measurements)
+    assert [m.values.tolist() for m in plain.measurements] == [m.values.tolist() for m in outcome.measurements]
+
+
+def before_total(outcome: Outcome) -> float:
+    assert outcome.model is not None
+    return float(outcome.model.total)
+
+
+def test_to_hold_the_last_fit_to_columns_lowers_the_error() -> None:
+    domain, rng, rows = Domain.of({"wage": 30, "age": 24, "kind": 6}), np.random.default_rng(4), 4_000
+    age = np.clip(rng.gamma(4.0, 2.5, rows), 0, 23).astype(int)
+    wage = np.clip(age * 0.7 + rng.exponential(3.0, rows), 0, 29).astype(int)
+    kind = np.where(rng.random(rows) < 0.6, wage // 6, rng.choice(6, rows, p=[0.5, 0.25, 0.1, 0.08, 0.05, 0.02]))
+    source, asked = MemorySource.of_codes(np.column_stack([wage, age, kind]), domain), Workload.all_kway(domain, 2)
+    real = source.count(asked.cliques)
+
+    def error(seed: int, columns: bool) -> float:
+        door = Door(source, Budget.of(rho=0.2), noise=ResearchNoise(seed))
+        model = mechanism("aim2", columns=columns).run(door, asked).model
+        assert model is not None
+        return workload_error(asked, real, model.marginals(asked.cliques))
+
+    assert sum(error(seed, True) for seed in range(6)) < sum(error(seed, False) for seed in range(6))
 
 
 def test_only_what_drowns_and_could_not_win_is_left_out(make_door: MakeDoor) -> None:

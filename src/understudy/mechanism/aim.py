@@ -144,7 +144,9 @@ def algorithm_1(run: Run, judge: Judge) -> Outcome:
                     measure_by_need(run, config, model)  # not in the paper, nor in AIM: costs what was kept for it
                 checked = to_check(run, config, model)  # not in the paper: costs k/(2σ²) for k distances
                 # line 18 is left to the model
-                return run.outcome(ended=ended, most_rounds=rounds, checked=checked, last=judge.last)
+                return run.outcome(
+                    ended=ended, most_rounds=rounds, checked=checked, last=judge.last, every_column=judge.every_column
+                )
             budget = next_budget(run, config, budget.annealed() if done.annealed else budget)  # line 16
 
 

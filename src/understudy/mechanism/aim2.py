@@ -1,4 +1,4 @@
-"""aim2: AIM with five changes, each stated and measured in docs/aim2.md. Sees no counts; costs what AIM costs.
+"""aim2: AIM with six changes, each stated and measured in docs/aim2.md. Sees no counts; costs what AIM costs.
 
 1. The penalty is honest. What measuring a marginal costs in error is judged after the fit, not before it (``penalty.py``):
    in the score, and in the test that anneals. So larger and sparser marginals are worth their price.
@@ -7,6 +7,7 @@
 4. A part of the budget is kept, and what the model rests on is measured once more at the end, by need (``again.py``).
 5. The last fit is to shrunken answers. Each measured marginal is drawn towards what the model said of it before it was
    measured, by as much as its noise deserves (``understudy.model.shrinkage``).
+6. The last fit is held to what all answers together say of each single column (``anchors.py``).
 
 All are computed from earlier answers of the door and the noise levels, all of it public.
 """
@@ -62,6 +63,8 @@ class Aim2Config(RoundsConfig):
     """Fit the last model to shrunken answers."""
     again: bool = True
     """Keep a share of the budget, and measure what the model rests on once more with it, by need."""
+    columns: bool = True
+    """Hold the last fit to what all answers say of each single column."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense, by name and value."""
@@ -99,7 +102,8 @@ class Aim2(Mechanism):
         """Play Algorithm 1, judged otherwise."""
         config = self.config.as_aim
         again = AGAIN if self.config.again else Fraction(0)
-        judge: Judge = Fitted(config, again) if self.config.penalty == "fitted" else Paper(config, again)
+        judging = Fitted if self.config.penalty == "fitted" else Paper
+        judge: Judge = judging(config, again, self.config.columns)
         return algorithm_1(run, Shrinking(judge) if self.config.shrinkage else judge)
 
 
@@ -119,8 +123,8 @@ def _small_parts(clique: Clique) -> Iterator[Clique]:
 class Fitted:
     """Penalties, and what anneals, are errors expected after the fit. Noted: a resumed run goes by the same numbers."""
 
-    def __init__(self, config: AimConfig, again: Fraction) -> None:
-        self.config, self.again = config, again
+    def __init__(self, config: AimConfig, again: Fraction, every_column: bool) -> None:
+        self.config, self.again, self.every_column = config, again, every_column
         self._errors: dict[Clique, float] = {}
 
     def least(self, scale: float) -> float:
@@ -179,7 +183,7 @@ class Shrinking:
     """Judges as another, and remembers what was expected of each marginal before it was first measured."""
 
     def __init__(self, judge: Judge) -> None:
-        self.config, self.again, self._judge = judge.config, judge.again, judge
+        self.config, self.again, self.every_column, self._judge = judge.config, judge.again, judge.every_column, judge
         self._before: dict[Clique, NDArray[np.float64]] = {}
 
     def least(self, scale: float) -> float:

@@ -24,6 +24,10 @@ from understudy.schema.within import CLOSE, PASSES, Within
 
 FIRM = 20.0
 """An anchor counts as if its noise were so many times smaller than it is."""
+LOOSE = 2.0
+"""The same, of columns that need not be numbers: a fit of sparse marginals may know more of these than their sums tell."""
+FEWEST_CODES = 3
+"""A column of fewer codes is known to its sum alone."""
 
 FALL = 0.4
 """What is expected of a code, as a part of the larger count beside it; it may be off by as much as itself."""
@@ -68,14 +72,16 @@ class Known:
         return replace(self, counts=self._together.moved(weights, goal))
 
 
-def anchored(observations: Sequence[Observation], attributes: Iterable[str], total: float) -> list[Observation]:
+def anchored(
+    observations: Sequence[Observation], attributes: Iterable[str], total: float, firm: float = FIRM
+) -> list[Observation]:
     """Return the observations, and an anchor for each of ``attributes`` that was measured.
 
     One sum of such a column alone is part of its anchor, and of nothing else.
     """
     some = set(attributes)
     kept = [o for o in observations if not (_is_sum(o) and o.clique[0] in some)]
-    anchors = [_anchor(observations, attribute, total) for attribute in attributes]
+    anchors = [_anchor(observations, attribute, total, firm) for attribute in attributes]
     return [*kept, *(anchor for anchor in anchors if anchor is not None)]
 
 
@@ -84,7 +90,7 @@ def _is_sum(observation: Observation) -> bool:
     return observation.query is not None and len(observation.clique) == 1 and observation.values.size == 1
 
 
-def _anchor(observations: Sequence[Observation], attribute: str, total: float) -> Observation | None:
+def _anchor(observations: Sequence[Observation], attribute: str, total: float, firm: float) -> Observation | None:
     found = known(observations, attribute, total)
     if found is None:
         return None
@@ -92,7 +98,7 @@ def _anchor(observations: Sequence[Observation], attribute: str, total: float) -
         if _is_sum(o) and o.clique[0] == attribute:
             assert o.query is not None
             found = found.told(o.query.adjoint(np.ones(1)).ravel(), float(np.ravel(o.values)[0]), o.sigma**2)
-    return Observation((attribute,), found.counts, found.sigma / FIRM)
+    return Observation((attribute,), found.counts, found.sigma / firm)
 
 
 def known(observations: Sequence[Observation], attribute: str, total: float) -> Known | None:

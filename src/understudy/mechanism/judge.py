@@ -54,6 +54,11 @@ class Judge(Protocol):
         """
         ...
 
+    @property
+    def every_column(self) -> bool:
+        """Whether the last fit is held to what all answers say of each column alone, not of numbers only."""
+        ...
+
     def last(self, observations: Sequence[Observation]) -> Sequence[Observation]:
         """Return what the model that is handed out is fitted to."""
         ...
@@ -66,6 +71,8 @@ class Paper:
     config: AimConfig
     again: Fraction = Fraction(0)
     """Not in the paper."""
+    every_column: bool = False
+    """Nor is this."""
 
     def least(self, scale: float) -> float:
         """Return √(2/π) σ; 1 for MWEM's rule."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, WorkloadError
-from understudy.mechanism.anchors import anchored
+from understudy.mechanism.anchors import FEWEST_CODES, LOOSE, anchored
 from understudy.mechanism.candidates import estimates, units
 from understudy.mechanism.estimators import PGM, Estimation
 from understudy.mechanism.events import (
@@ -341,15 +341,20 @@ class Run(Looking):
         self.tell(Estimated(round_index, self.size, fit.iterations, fit.loss, str(fit.reason), seconds))
         return fit.model
 
-    def _fit_at_the_end(self, total: float, last: Prepared) -> None:
-        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns of numbers."""
+    def _fit_at_the_end(self, total: float, last: Prepared, every_column: bool) -> None:
+        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns of numbers, and
+        loosely to what they say of ``every_column``.
+        """
         if rho := self.take(SUMS):
             self._ask_sums(rho, self.observations, total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
+        others = [a for a in self.domain if every_column and a not in numeric and self.domain[a] >= FEWEST_CODES]
         told = self._told(self.observations, total)
-        self._fit(
-            len(self.rounds), self.estimation.at_the_end, lambda found: anchored([*last(found), *told], numeric, total)
-        )
+
+        def held(found: Sequence[Observation]) -> Sequence[Observation]:
+            return anchored(anchored([*last(found), *told], numeric, total), others, total, LOOSE)
+
+        self._fit(len(self.rounds), self.estimation.at_the_end, held)
 
     def outcome(
         self,
@@ -359,12 +364,14 @@ class Run(Looking):
         answers: Mapping[Clique, NDArray[np.int64]] | None = None,
         checked: Sequence[Clique] = (),
         last: Prepared = list,
+        every_column: bool = False,
     ) -> Outcome:
-        """Close the record. The model that is handed out is fitted once more, closer than a round needs and to what ``last``
-        makes of the answers, and compared with the table on the marginals ``checked``.
+        """Close the record. The model that is handed out is fitted once more, closer than a round needs, to what ``last``
+        makes of the answers and to what they say of ``every_column``, and compared with the table on the marginals
+        ``checked``.
         """
         if self.fit is not None:
-            self._fit_at_the_end(self.fit.model.total, last)
+            self._fit_at_the_end(self.fit.model.total, last, every_column)
             self.fit.model.keep_answers(ASKED_AGAIN)
         distances = self.distances(checked) if checked else None
         model = None if self.fit is None else self.fit.model
