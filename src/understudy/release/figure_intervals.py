@@ -68,7 +68,8 @@ class Simulation:
         """Measure inside the bins again, as if the base of a refit were the table."""
         column, rows = self.contents.schema[name], refit.base.marginal((name,))
         weights = self.contents.inside[name]
-        shares = weights / np.bincount(column.coarse[: len(weights)], weights)[column.coarse[: len(weights)]]
+        whole = np.bincount(column.coarse[: len(weights)], weights)[column.coarse[: len(weights)]]
+        shares = np.divide(weights, whole, out=np.zeros_like(weights), where=whole > 0)
         exact = np.append(shares, np.ones(len(column.coarse) - len(weights))) * rows[column.coarse]
         answers = [exact if m.query is None else m.query.forward(exact) for m in measured]
         return [
