@@ -33,7 +33,7 @@ DEPENDENT = 0.3
 LEFT = 0.3
 """What is left of it, once all marginals of one attribute more are known."""
 LEAST = 1e-3
-"""What would get a smaller part of the budget is left out."""
+"""What would get a smaller part of the largest one's is left out."""
 TIMES, STEPS = 5, 20
 """So often k is worked out anew, and so many steps are taken with each."""
 POWER = 0.5
@@ -85,7 +85,7 @@ class Needs:
             weights = np.array(self.workload.query_weights) * np.array(worth) / np.sqrt(cells)
             for _ in range(STEPS):
                 parts = self._step(parts, precisions + expected + rho * parts / self.prices, weights)
-        parts[parts < LEAST] = 0.0
+        parts[parts < LEAST * parts.max()] = 0.0
         return np.asarray(parts / parts.sum())
 
     def _expected(self, model: Model, residual: Clique, known: Residuals, departures: Mapping[Clique, float]) -> float:
@@ -110,4 +110,4 @@ class Needs:
         per_square = weights / np.sqrt(self._left(precisions))
         slopes = np.bincount(self.columns, per_square[self.rows] * self.counts, minlength=len(parts))
         moved_to = parts * (slopes / precisions**2 / self.prices) ** POWER
-        return np.asarray(moved_to / moved_to.sum())
+        return np.asarray(moved_to / moved_to.sum()) if moved_to.any() else parts  # without noise to speak of, any will do
