@@ -52,9 +52,9 @@ def test_all_of_the_budget_is_spent_and_every_pass_asks_for_residuals(make_door:
 def test_what_departs_from_its_parts_is_measured_and_what_does_not_is_not() -> None:
     """Of two residuals known alike, the one that is as its parts say gets nothing more."""
     workload = Workload.of(SMALL, [["a", "b"], ["c", "d"]])
-    some = split_of(workload, 1000.0, 0.01, {("a", "b"): 1e4, ("c", "d"): 0.0}, 1.0)
+    some = split_of(workload, 30.0, 0.01, {("a", "b"): 1e3, ("c", "d"): 0.0}, 0.1)
     assert some["c", "d"] < 0.1 * some["a", "b"]
-    other = split_of(workload, 1000.0, 0.01, {("a", "b"): 0.0, ("c", "d"): 1e4}, 1.0)
+    other = split_of(workload, 30.0, 0.01, {("a", "b"): 0.0, ("c", "d"): 1e3}, 0.1)
     assert other["a", "b"] < 0.1 * other["c", "d"]
 
 
