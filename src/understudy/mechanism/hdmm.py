@@ -125,10 +125,10 @@ class Residuals:
         """Read them off the answers that are residuals; repeated ones are combined by inverse variance."""
         values, precisions = dict[Clique, Table](), dict[Clique, float]()
         for o in filter(is_residual, answers):
-            before, new = precisions.get(o.clique, 0.0), _precision(o)
-            old = values.get(o.clique, np.zeros(domain.shape(o.clique)))
-            values[o.clique] = (before * old + new * _residual(o)) / (before + new)
-            precisions[o.clique] = before + new
+            found, new, before = _residual(o), _precision(o), precisions.get(o.clique, 0.0)
+            if before:
+                found = (before * values[o.clique] + new * found) / (before + new)
+            values[o.clique], precisions[o.clique] = found, before + new
         return cls(domain, values, precisions)
 
     def marginals(self) -> list[Observation]:
