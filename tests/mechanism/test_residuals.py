@@ -141,3 +141,14 @@ def test_a_workload_that_no_tree_holds_is_refused_with_its_size(make_door: MakeD
     with pytest.raises(CapacityError, match=r"takes 763 MB, but max_size is 80 MB"):
         mechanism("residuals").run(door, Workload.all_kway(domain, 2))
     assert door.filter.spent == 0
+
+
+def test_no_answer_of_next_to_no_precision_is_fitted() -> None:
+    """Columns that are known as well as their pair says, and hardly better: such an answer kept a fit from ending."""
+    domain = Domain.of({"a": 3, "b": 4})
+    values = {b: np.zeros(domain.shape(b)) for b in [(), ("a",), ("b",), ("a", "b")]}
+    even = {b: float(domain.cells(b)) for b in values}
+    known = Residuals(domain, values, {**even, ("a",): even["a",] * 1.001})
+    assert [o.clique for o in known.marginals()] == [("a", "b")]
+    clearer = Residuals(domain, values, {**even, ("a",): even["a",] * 1.5})
+    assert [o.clique for o in clearer.marginals()] == [("a",), ("a", "b")]

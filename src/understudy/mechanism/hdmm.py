@@ -35,8 +35,8 @@ from understudy.workload import Workload
 
 Table = NDArray[np.float64]
 
-ROUNDING = 1e-6
-"""What a precision lacks by less than this share is rounding."""
+LACKING = 0.01
+"""What a precision lacks by less than this share is as good as nothing: a fit to an answer with so much noise hardly ends."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Residuals:
         for clique in sorted(self.precisions, key=len, reverse=True):
             above = sum(more for other, more in given.items() if set(clique) < set(other))
             owed = self.precisions[clique] / cells(clique)
-            if owed > above * (1 + ROUNDING):
+            if owed > above * (1 + LACKING):
                 given[clique] = owed - above
         return [
             Observation(clique, rebuilt(self.domain, clique, self.values), (more * cells(clique)) ** -0.5)
