@@ -36,7 +36,7 @@ from understudy.workload import Workload
 Table = NDArray[np.float64]
 
 LACKING = 0.01
-"""What a precision lacks by less than this share is as good as nothing: a fit to an answer with so much noise hardly ends."""
+"""What a precision lacks by less than this share is as good as nothing: a fit to so noisy an answer hardly ends."""
 
 
 @dataclass(frozen=True)

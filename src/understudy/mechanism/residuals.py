@@ -38,6 +38,9 @@ COLUMNS = Fraction(1, 10)
 PASSES = (Fraction(1, 10), Fraction(1, 5), Fraction(2, 5), Fraction(1))
 """What each later pass spends of what is left."""
 
+CLEAR = 5.0
+"""What departs by so many times its noise is kept whole: of a hundred times, even a hundredth would be the noise again."""
+
 
 @dataclass(frozen=True)
 class ByNeed(Mechanism):
@@ -128,7 +131,8 @@ class Passes:
         off, noise = answers.values[residual] - expected, answers.precisions[residual] ** -0.5
         freedom = prod(n - 1 for n in off.shape)
         self._departures[residual] = max(float((off**2).sum()) / freedom - noise**2, 0.0)
-        return centred(expected + kept_of(off, marginal, noise) * off)
+        kept = np.where(np.abs(off) > CLEAR * noise, 1.0, kept_of(off, marginal, noise))
+        return centred(expected + kept * off)
 
     def shrunk(self, answers: Sequence[Observation]) -> Sequence[Observation]:
         """Return what the last fit is made to: the marginals of the shrunken residuals, and all that was asked besides."""
