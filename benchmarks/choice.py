@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--workloads", nargs="+", help="small ones are run, and all are summed up, unless told")
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--seeds", nargs="+", default=["4001", "4002"])
-    parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2", "independent", "hdmm+pgm"])
+    parser.add_argument("--mechanisms", nargs="+", default=["aim", "aim2", "independent", "hdmm+pgm", "residuals"])
     asked = parser.parse_args()
     if asked.what == "run":
         run(asked)

@@ -67,7 +67,7 @@ class Setting:
     @property
     def workload(self) -> str | list[tuple[tuple[str, str], float]]:
         """All triples; where the model of them is too large, all pairs with the attribute to predict."""
-        if self.mechanism not in ("gaussian+pgm", "hdmm+pgm"):
+        if self.mechanism not in ("gaussian+pgm", "hdmm+pgm", "residuals"):
             return "all-3way"
         target = PREDICTED[self.table]
         return [((a, target), 1.0) for a in loaded(self.table).domain if a != target]

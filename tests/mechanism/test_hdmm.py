@@ -147,3 +147,17 @@ def test_no_marginal_for_the_fit_is_next_to_nothing(make_door: MakeDoor) -> None
     made = as_marginals(domain, answers)
     assert {o.clique for o in made} == set(star.cliques)
     assert max(o.sigma for o in made) < 100
+
+
+def test_what_is_asked_of_a_column_besides_does_not_take_the_place_of_its_residual() -> None:
+    """Counts of a column of numbers are asked for once more at the end of a run."""
+    exact = everything(TWO_WAY, correlated(SMALL, 500, 3))
+    answers = [
+        Observation(c, r if not c else Centred(r.shape).forward(r), 2.0 * r.size, Centred(r.shape) if c else None)
+        for c, r in exact.items()
+    ]
+    counts = Observation(("a",), rebuilt(SMALL, ("a",), exact), 5.0)
+    made = as_marginals(SMALL, [*answers, counts])
+    assert made[-1] is counts
+    for o in made:
+        assert np.allclose(o.values, rebuilt(SMALL, o.clique, exact))

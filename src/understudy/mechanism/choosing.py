@@ -1,10 +1,10 @@
 """Which mechanism to use, by a forecast of the error of each: ``mechanism="auto"``. Public: no table is opened.
 
 A forecast knows the schema, the workload, the budget and about how many rows there are, and nothing of how columns depend
-on each other. Where it needs that, it takes what tables have on average (``DEPENDENT``). So it is rough; what it should tell
-is which mechanism comes out first. A few marginals, and little noise: measure all of them (``hdmm+pgm``). Everything else:
-choose round by round (``aim2``), even where columns drown in noise: it measures those again that matter. Very wide tables:
-``aim``, or columns alone (``independent``) where they drown.
+on each other. Where it needs that, it takes what tables have on average (``need.py``). So it is rough; what it should tell
+is which mechanism comes out first. A few marginals that one model holds: measure what they say in passes (``residuals``).
+Everything else: choose round by round (``aim2``), even where columns drown in noise: it measures those again that matter.
+Very wide tables: ``aim``, or columns alone (``independent``) where they drown.
 
 Errors are the paper's: the mean over the workload of the L1 distance of a marginal, as a share of the rows (2 at most).
 """
@@ -22,6 +22,7 @@ import numpy as np
 
 from understudy.domain import Clique
 from understudy.mechanism.hdmm import moved, variances
+from understudy.mechanism.need import dependence
 from understudy.mechanism.penalty import fitted_errors
 from understudy.mechanism.schedule import allocate
 from understudy.model import tree_size
@@ -30,16 +31,16 @@ from understudy.workload import Workload
 
 GUESSED_ROWS = 10_000
 """Rows that a table is taken to have where nobody says."""
-DEPENDENT = 0.3
-"""How far a pair is from independence, on average over tables; a larger marginal so much more for each attribute."""
-LEFT = 0.3
-"""What is left of it, once all marginals of one attribute more are known."""
 CHOOSING = 0.8
 """The share of the budget that AIM's measurements get, after choices, the check, and rounds that learn nothing."""
 SPREAD = (0.2, 0.6, 1.0, 2.2)
 """Marginals of a table depend by these times the average, each as often: choosing pays where some depend little."""
 COLUMNS = 0.95
 """How noisy AIM2's columns are beside those of a run that measures nothing else: what it chooses tells of them too."""
+PASSES, NOISY = 0.82, 0.36
+"""The error of residuals in passes, over that of AIM2: where there is no noise, and so much more where all is noise."""
+ONCE = 0.95
+"""The most that it is over the error of residuals measured once."""
 CHOSEN = 1.5
 """AIM measures about so many marginals for each attribute, or all that there are of a small workload."""
 FALLING = 1.5
@@ -115,6 +116,19 @@ def hdmm(case: Case) -> float | None:
     return case.error(of)
 
 
+def residuals(case: Case) -> float | None:
+    """Forecast for residuals in passes: less than both others, but for AIM2 where marginals measured alike are mostly noise.
+
+    None where no model holds the workload.
+    """
+    once = hdmm(case)
+    if once is None:
+        return None
+    scale = sigma_for(case.rho / len(case.workload.cliques), case.unit)
+    noise = case.error(lambda r: case.noise(case.workload.domain.cells(r), scale))
+    return min(ONCE * once, (PASSES + NOISY * noise) * _adaptive(case))
+
+
 def aim2(case: Case) -> float | None:
     """Forecast for AIM2: each marginal by its columns, or by parts of it of any size that the budget can measure."""
     return None if len(case.workload.domain) > WIDE else _adaptive(case)
@@ -129,6 +143,7 @@ FORECASTS: Mapping[str, Callable[[Case], float | None]] = {
     "aim2": aim2,
     "aim": aim,
     "hdmm+pgm": hdmm,
+    "residuals": residuals,
     "independent": independent,
 }
 """The mechanisms that are chosen from."""
@@ -163,11 +178,6 @@ def _columns(case: Case, clique: Clique) -> float:
     domain = case.workload.domain
     sigma = sigma_for(case.rho / len(domain), case.unit)
     return _quadrature(*(case.noise(domain[a], sigma) for a in clique))
-
-
-def dependence(size: int, known: int) -> float:
-    """Return how far a marginal of ``size`` attributes is, on average, from what those of ``known`` attributes say."""
-    return 0.0 if known >= size else DEPENDENT * (size - 1) * LEFT ** (known - 1)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 from math import prod, sqrt
 
@@ -34,8 +35,8 @@ from understudy.workload import Workload
 
 Table = NDArray[np.float64]
 
-ROUNDING = 1e-6
-"""What a precision lacks by less than this share is rounding."""
+LACKING = 0.01
+"""What a precision lacks by less than this share is as good as nothing: a fit to so noisy an answer hardly ends."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,17 @@ def measure_residuals(run: Run, config: CheckedConfig) -> None:
     wanted = {b: v for b, v in variances(run.workload).items() if v > 0}
     parts = allocate(run.rho, [sqrt(v) * moved(run.domain, b, run.door.unit) for b, v in wanted.items()])
     for left, (clique, part) in zip(range(len(wanted), 0, -1), zip(wanted, parts, strict=True), strict=True):
-        rho = run.remaining if left == 1 else part
-        if clique:
-            query = Centred(run.domain.shape(clique))
-            scale = linear_scale_for(rho, query, config.noise, run.door.unit)
-            run.measure(clique, scale=scale, noise=config.noise, round_index=0, query=query)
-        else:
-            run.measure(clique, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)
+        measure_residual(run, config, clique, run.remaining if left == 1 else part)
+
+
+def measure_residual(run: Run, config: CheckedConfig, clique: Clique, rho: Fraction) -> None:
+    """Measure one for ``rho``; that of no attribute is the number of rows."""
+    if clique:
+        query = Centred(run.domain.shape(clique))
+        scale = linear_scale_for(rho, query, config.noise, run.door.unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=0, query=query)
+    else:
+        run.measure(clique, scale=config.scale_for(rho, run.door.unit), noise=config.noise, round_index=0)
 
 
 def moved(domain: Domain, clique: Clique, unit: Unit) -> float:
@@ -107,24 +112,53 @@ def moved(domain: Domain, clique: Clique, unit: Unit) -> float:
     return sqrt(query.l2_squared(unit)) / query.whole
 
 
-def as_marginals(domain: Domain, answers: Sequence[Observation]) -> list[Observation]:
-    """Return noisy marginals that say what the residuals say, which a fit can use as they are.
+@dataclass(frozen=True)
+class Residuals:
+    """What is known of each residual: its values in counts, and the precision of each (one over the variance)."""
 
-    A marginal of deviation σ tells the residual of each subset C with the precision n_C / (n_A σ²), n the cells. From the
-    largest down, each marginal gets the precision that its own residual lacks. Where the larger ones leave none to add,
-    a residual counts for somewhat more than it should: all marginals agree on it, so the fit is pulled to the same place.
-    """
-    residuals = {o.clique: _residual(domain, o) for o in answers}
-    owed = {o.clique: _precision(o) / domain.cells(o.clique) for o in answers}
-    given: dict[Clique, float] = {}
-    for clique in sorted(owed, key=len, reverse=True):
-        above = sum(more for other, more in given.items() if set(clique) < set(other))
-        if owed[clique] > above * (1 + ROUNDING):
-            given[clique] = owed[clique] - above
-    return [
-        Observation(clique, rebuilt(domain, clique, residuals), (more * domain.cells(clique)) ** -0.5)
-        for clique, more in sorted(given.items())
-    ]
+    domain: Domain
+    values: Mapping[Clique, Table]
+    precisions: Mapping[Clique, float]
+
+    @classmethod
+    def of(cls, domain: Domain, answers: Sequence[Observation]) -> Residuals:
+        """Read them off the answers that are residuals; repeated ones are combined by inverse variance."""
+        values, precisions = dict[Clique, Table](), dict[Clique, float]()
+        for o in filter(is_residual, answers):
+            found, new, before = _residual(o), _precision(o), precisions.get(o.clique, 0.0)
+            if before:
+                found = (before * values[o.clique] + new * found) / (before + new)
+            values[o.clique], precisions[o.clique] = found, before + new
+        return cls(domain, values, precisions)
+
+    def marginals(self) -> list[Observation]:
+        """Return noisy marginals that say what the residuals say, which a fit can use as they are.
+
+        A marginal of deviation σ tells the residual of each subset C with the precision n_C / (n_A σ²), n the cells. From
+        the largest down, each marginal gets the precision that its own residual lacks. Where the larger ones leave none to
+        add, a residual counts for somewhat more than it should: all marginals agree on it, so the fit is pulled to the same
+        place.
+        """
+        cells, given = self.domain.cells, dict[Clique, float]()
+        for clique in sorted(self.precisions, key=len, reverse=True):
+            above = sum(more for other, more in given.items() if set(clique) < set(other))
+            owed = self.precisions[clique] / cells(clique)
+            if owed > above * (1 + LACKING):
+                given[clique] = owed - above
+        return [
+            Observation(clique, rebuilt(self.domain, clique, self.values), (more * cells(clique)) ** -0.5)
+            for clique, more in sorted(given.items())
+        ]
+
+
+def as_marginals(domain: Domain, answers: Sequence[Observation]) -> list[Observation]:
+    """Return marginals that say what the residuals say, and all other answers as they are."""
+    return [*Residuals.of(domain, answers).marginals(), *(o for o in answers if not is_residual(o))]
+
+
+def is_residual(answer: Observation) -> bool:
+    """Whether an answer is a residual: that of no attribute is the number of rows."""
+    return isinstance(answer.query, Centred) or not answer.clique
 
 
 def rebuilt(domain: Domain, clique: Clique, residuals: Mapping[Clique, Table]) -> Table:
@@ -143,7 +177,7 @@ def subsets(clique: Clique) -> Iterator[Clique]:
         yield from combinations(clique, size)
 
 
-def _residual(domain: Domain, answer: Observation) -> Table:
+def _residual(answer: Observation) -> Table:
     """Return the residual in counts; noise that is not centred says nothing, and is taken off."""
     if not isinstance(answer.query, Centred):
         return answer.values

@@ -23,6 +23,7 @@ from understudy.mechanism.privbayes import PrivBayes, PrivBayesConfig
 from understudy.mechanism.privmrf import PrivMrf, PrivMrfConfig
 from understudy.mechanism.privsyn import PrivSyn
 from understudy.mechanism.rap import Rap, RapConfig
+from understudy.mechanism.residuals import ByNeed
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
         "privmrf": Kind(PrivMrf, PrivMrfConfig),
         "privsyn+pgm": Kind(PrivSyn, CheckedConfig),
         "hdmm+pgm": Kind(Hdmm, CheckedConfig),
+        "residuals": Kind(ByNeed, CheckedConfig),
         "ap-pgm": Kind(ApPgm, CheckedConfig),
         "gem": Kind(Gem, GemConfig),
         "rap": Kind(Rap, RapConfig),

@@ -18,7 +18,7 @@ from understudy.model.observation import MatrixQuery, Observation, Query, combin
 from understudy.model.problem import shrinkage as shrinkage_of
 from understudy.model.regions import RegionModel, regions_size
 from understudy.model.relaxation import relax, relaxed_size
-from understudy.model.shrinkage import shrunk
+from understudy.model.shrinkage import kept_of, shrunk
 from understudy.model.solvers import CLOSER, Dual, MirrorDescent, Solver
 from understudy.model.storage import load_model, save_model
 from understudy.model.threads import one_thread
@@ -55,6 +55,7 @@ __all__ = [
     "fit",
     "fit_regions",
     "junction_tree",
+    "kept_of",
     "load_model",
     "make_engine",
     "on_cpu",

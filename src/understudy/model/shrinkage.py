@@ -45,9 +45,16 @@ def _fit_for_it(observation: Observation, before: Mapping[Clique, Floats]) -> bo
 
 def _drawn(observation: Observation, before: Floats) -> Observation:
     residual = observation.values - before
-    kept = _kept(residual.ravel(), np.maximum(before.ravel(), LEAST_COUNT), observation.sigma).reshape(residual.shape)
-    off = PART * (1 - kept) * residual
+    off = PART * (1 - kept_of(residual, before, observation.sigma)) * residual
     return Observation(observation.clique, observation.values - off + off.mean(), observation.sigma)
+
+
+def kept_of(residual: Floats, before: Floats, sigma: float) -> Floats:
+    """Return the part of each residual that its posterior mean keeps, shaped; among few cells all of it."""
+    if residual.size < FEWEST:
+        return np.ones(residual.shape)
+    expected = np.maximum(np.asarray(before, dtype=np.float64).ravel(), LEAST_COUNT)
+    return _kept(residual.ravel(), expected, sigma).reshape(residual.shape)
 
 
 def _kept(residual: Floats, before: Floats, sigma: float) -> Floats:

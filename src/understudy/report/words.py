@@ -22,6 +22,8 @@ MECHANISMS = {
     "privmrf": "A graph of dependent columns was drawn, then what the model answered worst inside its cliques was measured.",
     "privsyn+pgm": "Pairs of columns that are worth their noise were chosen, joined where they overlap, and measured.",
     "hdmm+pgm": "All that the marginals of the workload say was measured, nothing twice, and one model was fitted to it.",
+    "residuals": "All that the marginals of the workload say was measured in passes, each where the last one showed most "
+    "to be wrong, and one model was fitted to it.",
     "ap-pgm": "Every marginal of the workload was measured; marginals were fitted to them that agree where they overlap.",
     "gem": "GEM chose, in rounds of equal cost, the marginal that its network answered worst, and measured it.",
     "rap": "Round by round, the marginals of the workload that a relaxed table answered worst were chosen and measured.",

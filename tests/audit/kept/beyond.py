@@ -151,6 +151,17 @@ MUTANTS = [
         OUTSIDE,
     ),
     one(
+        "residuals-by-the-table",
+        10,
+        "what residuals are expected to be, which says what is measured next, is the table's own counts",
+        (
+            "mechanism/residuals.py",
+            "heard = zip(listed, model.marginals(listed), strict=True)",
+            "heard = zip(listed, self.run.door._read(listed), strict=True)",
+        ),
+        f"{READS}[residuals]",
+    ),
+    one(
         "worst-by-the-table",
         10,
         "RAP takes the marginals with the largest exact counts instead of choosing privately",
