@@ -89,8 +89,8 @@ class Rest(Asked[RestTexts]):
     def threshold(self, unit: Unit) -> int:
         """Return the smallest noisy count that is told, in parts of a row.
 
-        A text for which one unit of privacy alone counts has ``unit.rows`` rows at most, and there are at most ``unit.l1`` of
-        them in each column. The discrete Gaussian reaches a whole number m with at most the chance that the normal
+        A text for which one unit of privacy alone counts has ``unit.rows`` rows at most, and there are at most ``unit.l1``
+        of them in each column. The discrete Gaussian reaches a whole number m with at most the chance that the normal
         distribution has of reaching m - 1 (docs/privacy.md): together at most ``delta``.
         """
         far = self._far(self.delta / (unit.l1 * len(self.known)))
