@@ -27,7 +27,7 @@ _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "bool
 def kind_of(first: First) -> str | None:
     """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
     rows = {family: first.rows(family) for family in FAMILIES}
-    rows |= {"text": _texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    rows |= {"text": rows_of_texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
     if _codes(first):
         rows["whole"] = 0.0
     numbers = rows["whole"] + rows["other"]
@@ -43,7 +43,7 @@ def _codes(first: First) -> bool:
     return first.sure(padded, 1) and PADDED_PART * padded > first.rows("whole")
 
 
-def _texts(first: First) -> float:
+def rows_of_texts(first: First) -> float:
     """Return how many rows have texts, digits among them where these are codes."""
     texts = float(first.plain[TEXT] + first.plain[PADDED])
     return texts + first.rows("whole") if _codes(first) else texts
@@ -72,7 +72,7 @@ def texts_column(found: Texts, first: First) -> d.ColumnDeclaration | None:
     None, too, where most rows have other texts: a column that is mostly the catch-all tells little, and costs as any does.
     """
     values = sorted(text for text in found.values if text not in ("", OTHER))
-    if not values or 2 * found.rows < _texts(first):
+    if not values or 2 * found.rows < rows_of_texts(first):
         return None
     nullable = "" in found.values or _nullable(first)
     return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=nullable)
