@@ -40,8 +40,16 @@ def test_a_bin_may_end_at_a_rounder_number_with_half_the_mass() -> None:
 
 @pytest.mark.parametrize(("rows", "kept"), [(1.4, False), (1.6, True)])
 def test_what_is_likely_beside_what_is_sure_stays_within_the_bounds(rows: float, kept: bool) -> None:
-    found = bins(leaves({10: rows, 20: 100.0, 30: 100.0, 40: rows, 50: rows}, unsure=(10, 40, 50)))
-    assert (found[0][0], found[-1][1]) == ((10, 50) if kept else (20, 40))
+    found = bins(leaves({-20: rows, -10: 100.0, 30: 100.0, 40: rows, 50: rows}, unsure=(-20, 40, 50)))
+    assert (found[0][0], found[-1][1]) == ((-20, 50) if kept else (-10, 40))
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(-0.1, False), (0.1, True)])
+def test_what_may_lie_below_what_is_sure_towards_zero_stays_within_the_bounds(rows: float, kept: bool) -> None:
+    found = bins(leaves({0: rows, 10: rows, 20: 100.0, 30: 100.0}, unsure=(0, 10)))
+    assert (found[0][0], found[-1][1]) == (10 if kept else 20, 40)
+    days = bins([Leaf(Node((2,), 1, low, low + 10), 1.4 + low, 1.0, low > 0, False) for low in (0, 10, 20)])
+    assert days[0][0] == 10  # a day is no nearer to zero than another
 
 
 def test_bounds_leave_out_no_rows_that_noisy_counts_tell_of() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from understudy.learning.clock import is_clock, may_be_clock
+from understudy.learning.texts import Texts
 from understudy.learning.tree import First, bins, divide
-from understudy.privacy import Door, Shared
+from understudy.privacy import Door
 from understudy.schema import declaration as d
 from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PADDED, TEXT, TRUE
 
@@ -26,7 +27,7 @@ _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "bool
 def kind_of(first: First) -> str | None:
     """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
     rows = {family: first.rows(family) for family in FAMILIES}
-    rows |= {"text": _texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    rows |= {"text": rows_of_texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
     if _codes(first):
         rows["whole"] = 0.0
     numbers = rows["whole"] + rows["other"]
@@ -42,7 +43,7 @@ def _codes(first: First) -> bool:
     return first.sure(padded, 1) and PADDED_PART * padded > first.rows("whole")
 
 
-def _texts(first: First) -> float:
+def rows_of_texts(first: First) -> float:
     """Return how many rows have texts, digits among them where these are codes."""
     texts = float(first.plain[TEXT] + first.plain[PADDED])
     return texts + first.rows("whole") if _codes(first) else texts
@@ -65,16 +66,16 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
     return _numbers(door, column, first, kind, rho, nullable=nullable)
 
 
-def learn_texts(door: Door, question: Shared, first: First) -> d.ColumnDeclaration | None:
-    """Learn one column of texts after the ``first`` question; None where no text is shared by many.
+def texts_column(found: Texts, first: First) -> d.ColumnDeclaration | None:
+    """Return a column of texts as it was learnt after the ``first`` question; None where no text is shared by many.
 
     None, too, where most rows have other texts: a column that is mostly the catch-all tells little, and costs as any does.
     """
-    found = door.ask(question)
-    values = [text for text in found.texts if text != OTHER]
-    if not values or 2 * int(found.values.sum()) < _texts(first):
+    values = sorted(text for text in found.values if text not in ("", OTHER))
+    if not values or 2 * found.rows < rows_of_texts(first):
         return None
-    return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=_nullable(first))
+    nullable = "" in found.values or _nullable(first)
+    return d.Categorical(kind="categorical", values=values, other=OTHER, nullable=nullable)
 
 
 def _nullable(first: First) -> bool:

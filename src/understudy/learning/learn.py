@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError, Spent, UserError
-from understudy.learning.columns import kind_of, learn_column, learn_texts
+from understudy.learning.columns import kind_of, learn_column, rows_of_texts, texts_column
+from understudy.learning.texts import learn_texts
 from understudy.learning.tree import ask_first
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
 from understudy.ledger.state import BESIDE, LEARNS
-from understudy.privacy import Budget, Door, ResearchNoise, SecureNoise, Shared, Unit, sigma_for
+from understudy.privacy import WHOLE, Budget, Door, ResearchNoise, Rest, SecureNoise, Unit
 from understudy.privacy.cost import float_above, float_below
 from understudy.release.making import DEFAULT_DELTA
 from understudy.request import TEXTS_SHARE, budget_of, place_of
@@ -31,7 +32,7 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
-FIRST_SHARE = Fraction(1, 8)
+FIRST_SHARE = Fraction(3, 16)
 """Of the budget, for what kind each column is …"""
 NUMBERS_SHARE = Fraction(1, 2)
 """… and of a column's part of the rest, for the bins of numbers and days. Texts get what these leave: a text below the
@@ -107,8 +108,8 @@ def learnt_schema(
             delta=delta,
             rho=float_above(spent.rho),
             texts=texts,
-            threshold=min((one.threshold(unit) for one in asked), default=None),
-            rare=min((one.rare(unit, delta) for one in asked), default=None),
+            threshold=min((one.threshold(unit) // WHOLE for one in asked), default=None),
+            rare=min((one.rare(unit, delta / len(asked)) for one in asked), default=None),
             unit=unit.value,
             private=door.private,
         )
@@ -118,7 +119,7 @@ def learnt_schema(
 
 def _asked(
     door: Door, names: Sequence[str], rho: Fraction, delta: float
-) -> tuple[dict[str, ColumnDeclaration | None], list[Shared]]:
+) -> tuple[dict[str, ColumnDeclaration | None], list[Rest]]:
     """Ask what kind each column is, then learn numbers and days, then texts with all that is left; None where that fails.
 
     Return what was asked about texts, too.
@@ -130,11 +131,8 @@ def _asked(
     part = door.filter.remaining / len(names) * (NUMBERS_SHARE if texts else 1)
     for name in (name for name in names if kinds[name] not in (None, "text")):
         learnt[name] = learn_column(door, name, first[name], part)
-    asked = []
-    for left, name in zip(range(len(texts), 0, -1), texts, strict=True):
-        sigma = sigma_for(door.filter.remaining / left, door.unit)
-        asked.append(Shared(name, sigma, float_below(Fraction(delta) / len(texts))))
-        learnt[name] = learn_texts(door, asked[-1], first[name])
+    found, asked = learn_texts(door, {name: rows_of_texts(first[name]) for name in texts}, delta)
+    learnt |= {name: texts_column(one, first[name]) for name, one in found.items()}
     return learnt, asked
 
 

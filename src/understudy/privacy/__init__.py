@@ -21,6 +21,7 @@ from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.maps import Centred, Groups, LinearMap, Matrix, PrefixSums, Product, stored_map
 from understudy.privacy.noise import Noise
 from understudy.privacy.questions import (
+    WHOLE,
     Choices,
     Distances,
     DistancesTo,
@@ -30,6 +31,8 @@ from understudy.privacy.questions import (
     Measurement,
     Question,
     Receipt,
+    Rest,
+    RestTexts,
     Selection,
     Selections,
     Shared,
@@ -43,6 +46,7 @@ from understudy.privacy.unit import UNITS, Unit
 
 __all__ = [
     "UNITS",
+    "WHOLE",
     "Budget",
     "Candidate",
     "Centred",
@@ -68,6 +72,8 @@ __all__ = [
     "Question",
     "Receipt",
     "ResearchNoise",
+    "Rest",
+    "RestTexts",
     "SecureNoise",
     "Selection",
     "Selections",

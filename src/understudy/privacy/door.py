@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from understudy.privacy.fingerprint import fingerprint, fingerprinted
 from understudy.privacy.journal import Inquiry, Journal, NoJournal
 from understudy.privacy.noise import Counts, Noise, NoiseKind
 from understudy.privacy.questions import (
+    WHOLE,
     Asked,
     Choices,
     Distances,
@@ -29,6 +30,7 @@ from understudy.privacy.questions import (
     Measurement,
     Question,
     Receipt,
+    Rest,
     Selection,
     Shared,
 )
@@ -182,11 +184,13 @@ class Door:
 
     def _drawn(self, question: Asked[object], request: Inquiry, domain: Domain) -> Counts:
         """Charge, read and draw, put on record, and only then hand out: what is not on record, nobody has seen."""
-        if not isinstance(question, Question | Shared):
+        if not isinstance(question, Question | Shared | Rest):
             raise InternalError(f"{request.purpose}: a question is about counts, or about texts. Report this.")
         mask = question.mask(self._unit)
         self._pay(request, mask)
-        outcome = self._of_texts(question, mask) if isinstance(question, Shared) else self._of_counts(question, mask, domain)
+        outcome = (
+            self._of_counts(question, mask, domain) if isinstance(question, Question) else self._of_texts(question, mask)
+        )
         self._journal.commit(request, outcome)
         return outcome
 
@@ -200,10 +204,10 @@ class Door:
             )
         return self._masked(exact, mask)
 
-    def _of_texts(self, question: Shared, mask: Mask) -> Counts:
+    def _of_texts(self, question: Shared | Rest, mask: Mask) -> Counts:
         """Return the texts whose noisy counts reach the threshold, with these."""
         self._read(())  # the journal learns which table this is
-        texts, exact = self._texts(question.attribute)
+        texts, exact = self._texts(question)
         return question.told(texts, self._masked(exact, mask), self._unit)
 
     def _pay(self, request: Inquiry, mask: Mask) -> None:
@@ -322,14 +326,19 @@ def _standing(clocks: Sequence[Stopwatch]) -> Iterator[None]:
         yield
 
 
-def _texts_of(source: Source) -> Callable[[str], tuple[list[str], Counts]]:
-    """Return what reads the texts of a column; only a table without a declaration can tell them."""
-    read: Callable[[str], tuple[list[str], Counts]] | None = getattr(source, "texts", None)
+def _texts_of(source: Source) -> Callable[[Shared | Rest], tuple[list[Any], Counts]]:
+    """Return what reads the texts that a question is about; only a table without a declaration can tell them."""
+    of_one: Callable[[str], tuple[list[Any], Counts]] | None = getattr(source, "texts", None)
+    of_rest: Callable[..., tuple[list[Any], Counts]] | None = getattr(source, "rest", None)
 
-    def refuse(attribute: str) -> NoReturn:
+    def read(question: Shared | Rest) -> tuple[list[Any], Counts]:
+        if isinstance(question, Shared) and of_one is not None:
+            return of_one(question.attribute)
+        if isinstance(question, Rest) and of_rest is not None:
+            return of_rest(dict(question.known), WHOLE)
         raise InternalError("Texts can be asked for only before anything is declared. Report this.")
 
-    return read or refuse
+    return read
 
 
 def _let_go(known: dict[Clique, Counts]) -> None:

@@ -1,14 +1,15 @@
 """A table of which only the names of its columns are known: counted by the ladder, and by the texts themselves.
 
-PRIVATE: holds the table and its texts. Only the privacy room may call ``count`` and ``texts``.
+PRIVATE: holds the table and its texts. Only the privacy room may call ``count``, ``texts`` and ``rest``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,10 @@ class UndeclaredSource:
         """Return the different texts of a column in alphabetical order, and exactly how many rows have each."""
         return texts_of(self._data, Speller(column), self._person, self._csv)
 
+    def rest(self, known: Mapping[str, Sequence[str]], whole: int) -> tuple[list[tuple[str, str]], Counts]:
+        """Return the texts of some columns beside those that are known, and how much the rows count for each of them."""
+        return rest_of(self._data, known, whole, self._person, self._csv)
+
 
 def texts_of(data: Any, speller: Speller, person: Person | None, csv: Settings | None) -> tuple[list[str], Counts]:
     """Return the different texts of a column in alphabetical order, and exactly how many of the rows in use have each."""
@@ -88,6 +93,52 @@ def texts_of(data: Any, speller: Speller, person: Person | None, csv: Settings |
     return [text for text, _ in spelled], np.array([count for _, count in spelled], np.int64)
 
 
+def rest_of(
+    data: Any, known: Mapping[str, Sequence[str]], whole: int, person: Person | None, csv: Settings | None
+) -> tuple[list[tuple[str, str]], Counts]:
+    """Return the texts of the columns of ``known`` beside those that are known, and how much the rows in use count for each.
+
+    A missing value is a text, too: the empty one. What a row counts for follows from that row and ``known`` alone.
+    """
+    spellers = tuple(GapSpeller(column) for column in known)
+    names = [*known] if person is None else [*known, person.column]
+    with unforeseen("The table"):
+        declared = Names(spellers, Domain.of(dict.fromkeys(known, _MARKS)), person, csv)
+        pairs = zip(spellers, known.values(), strict=True)
+        marks = [np.array([NOTHING, *map(one.mark, texts)], np.int64) for one, texts in pairs]
+        found: list[dict[int, int]] = [{} for _ in spellers]
+        for batch in rows_of(open_reader(data, names, csv), declared).batches(declared.domain):
+            columns = [one.astype(np.int64) for one in batch.columns]
+            for sums, column, counts in zip(found, columns, counted(columns, marks, whole), strict=True):
+                _add(sums, column, counts)
+    told = [((o.name, o.spelled[m]), n) for o, sums in zip(spellers, found, strict=True) for m, n in sums.items()]
+    return [text for text, _ in sorted(told)], np.array([count for _, count in sorted(told)], np.int64)
+
+
+def counted(columns: Sequence[Counts], known: Sequence[Counts], whole: int) -> list[Counts]:
+    """Return how much each row counts for its text of each column: nothing where that is known.
+
+    A row counts alike for all its other texts, whole / √m for m of them, rounded down: the sum of its squares is at most
+    whole². Columns of which nothing is known come last, since free text is among them: only rows with nothing new in the
+    other columns count for these.
+    """
+    new = np.array([~np.isin(column, own) for column, own in zip(columns, known, strict=True)])
+    begun = np.array([len(own) > 1 for own in known])
+    new[~begun] &= ~new[begun].any(axis=0)
+    part = np.array([0, *(isqrt(whole**2 // m) for m in range(1, len(columns) + 1))], np.int64)
+    return list(np.where(new, part[new.sum(axis=0)], 0))
+
+
+def _add(sums: dict[int, int], marks: Counts, counts: Counts) -> None:
+    """Add what rows count for to the sums."""
+    some = counts > 0
+    distinct, places = np.unique(marks[some], return_inverse=True)
+    added = np.zeros(len(distinct), np.int64)
+    np.add.at(added, places, counts[some])
+    for mark, count in zip(distinct.tolist(), added.tolist(), strict=True):
+        sums[mark] = sums.get(mark, 0) + count
+
+
 @dataclass(frozen=True)
 class Speller(Undivided):
     """Encodes texts as marks, each by itself, and remembers what they spell."""
@@ -95,6 +146,11 @@ class Speller(Undivided):
     name: str
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     spelled: dict[int, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def gap(self) -> int:
+        """The mark of a missing value."""
+        return NOTHING
 
     def encode(self, values: Held) -> NDArray[np.int32]:
         """Return the mark of each row; that of nothing for a value that is missing, too long, or no text."""
@@ -104,7 +160,7 @@ class Speller(Undivided):
         if isinstance(values, pa.ChunkedArray):
             return np.concatenate([np.empty(0, np.int64), *(self._marks(chunk) for chunk in values.chunks)])
         if isinstance(values, Categories):
-            marks = np.append(self._marks(values.categories), NOTHING)
+            marks = np.append(self._marks(values.categories), self.gap)
             return np.asarray(marks[np.where(values.codes < 0, -1, values.codes)])
         if isinstance(values, pa.ExtensionArray):
             return self._marks(values.storage)
@@ -118,6 +174,8 @@ class Speller(Undivided):
                 found[part.rows] = self._of_texts(part.values)
             elif part.kind is Kind.NUMBER:
                 found[part.rows] = self.of_numbers(part.values)
+            elif part.kind is Kind.MISSING:
+                found[part.rows] = self.gap
         return found
 
     def _of_texts(self, text: pa.Array) -> NDArray[np.int64]:
@@ -141,3 +199,19 @@ class Speller(Undivided):
         mark = 1 + int.from_bytes(digest, "little") % (_MARKS - 2)
         self.spelled[mark] = text
         return mark
+
+
+class GapSpeller(Speller):
+    """Takes missing values for a text, too: the empty one."""
+
+    @property
+    def gap(self) -> int:
+        """The mark of a missing value."""
+        return self.mark("")
+
+    def mark(self, text: str) -> int:
+        """Return the mark of a text that may be shown, or of none, and remember it."""
+        if text:
+            return super().mark(text)
+        self.spelled[_MARKS - 1] = text
+        return _MARKS - 1

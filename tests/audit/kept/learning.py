@@ -6,6 +6,7 @@ from audit.mutant import one
 
 NUMBERS = "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart_by_what_is_asked_of_numbers"
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
+REST = "tests/learning/test_rest.py::"
 OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
 MASKED = f"{SHARED}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold"
@@ -43,14 +44,80 @@ MUTANTS = [
         "a-number-of-rows-at-even-chances",
         36,
         "the number of rows below which no text is shown is one that is shown every second time",
-        ("learning/learn.py", "one.rare(unit, delta)", "one.rare(unit, 0.5)"),
+        ("learning/learn.py", "one.rare(unit, delta / len(asked))", "one.rare(unit, 0.5)"),
         f"{LEARN}test_what_is_stated_of_texts_is_so_of_every_column",
+    ),
+    one(
+        "a-threshold-of-columns-together-lower-by-the-rows-of-a-person",
+        36,
+        "the threshold of texts of several columns does not count the rows that one person may have",
+        ("privacy/questions/rest.py", "return unit.rows * WHOLE + ceil(", "return ceil("),
+        f"{REST}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most",
+    ),
+    one(
+        "a-threshold-of-columns-together-lower-by-one",
+        36,
+        "the threshold of texts of several columns takes the discrete noise for the normal distribution",
+        ("privacy/questions/rest.py", "ceil(self.sigma * WHOLE * far) + 1", "ceil(self.sigma * WHOLE * far)"),
+        f"{REST}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most",
     ),
     one(
         "each-column-takes-all-of-delta",
         36,
         "the texts of every column have the delta that is for all of them",
-        ("learning/learn.py", "float_below(Fraction(delta) / len(texts))", "delta"),
+        ("privacy/questions/rest.py", "(unit.l1 * len(self.known))", "unit.l1"),
+        f"{REST}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most",
+    ),
+    one(
+        "texts-of-columns-together-below-the-threshold",
+        36,
+        "texts of several columns are told one below the threshold",
+        ("privacy/questions/rest.py", "if value >= least]", "if value >= least - 1]"),
+        f"{REST}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold",
+    ),
+    one(
+        "texts-of-columns-together-with-half-the-noise",
+        (1, 36),
+        "the noise on texts of several columns is half of what is paid for",
+        ("privacy/questions/rest.py", '"gaussian", self.sigma * WHOLE, unit', '"gaussian", self.sigma * WHOLE / 2, unit'),
+        f"{REST}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold",
+    ),
+    one(
+        "the-second-accountant-hears-of-parts-of-a-row",
+        7,
+        "of texts of several columns, the second accountant is told that a row moves the counts by one part",
+        ("privacy/questions/rest.py", "unit.l2_squared * WHOLE**2)", "unit.l2_squared)"),
+        f"{REST}test_the_second_accountant_is_asked_about_all_that_neighbours_move[add_remove]",
+    ),
+    one(
+        "a-row-counts-for-each-of-its-texts",
+        (11, 36),
+        "a row counts whole for each of its texts that are not known, however many these are",
+        ("source/undeclared.py", "isqrt(whole**2 // m) for m", "whole for m"),
+        f"{REST}test_it_costs_what_neighbours_move[add_remove]",
+    ),
+    one(
+        "rounded-up-parts-of-a-row",
+        11,
+        "the parts of a row are rounded up, so that their squares add up to more than one",
+        ("source/undeclared.py", "isqrt(whole**2 // m) for m", "isqrt(whole**2 // m) + 1 for m"),
+        f"{REST}test_it_costs_what_neighbours_move[add_remove]",
+    ),
+    one(
+        "columns-together-in-all-rows",
+        16,
+        "texts of several columns are counted in all rows of a person",
+        (
+            ("source/undeclared.py", "in rows_of(open_reader(", "in AllRows(open_reader("),
+            ("source/undeclared.py", "tables import rows_of", "tables import AllRows, rows_of"),
+        ),
+        f"{REST}test_a_person_counts_with_so_many_rows_whatever_the_others_have",
+    ),
+    one(
+        "each-round-takes-all-of-delta",
+        36,
+        "each round of texts has the delta that is for all of them",
+        ("learning/texts.py", "float_below(Fraction(delta) / len(ROUNDS))", "delta"),
         f"{LEARN}test_noise_and_texts_of_all_columns_share_the_budget_and_a_person_is_what_it_says[None]",
     ),
     one(
@@ -96,8 +163,20 @@ MUTANTS = [
         "learning-quotes-the-table",
         31,
         "what fails while the texts of a column are read is told as it is",
-        ("source/undeclared.py", '    with unforeseen("The table"):\n', "    if True:\n"),
+        (
+            (
+                "source/undeclared.py",
+                '    with unforeseen("The table"):\n        declared = Names((',
+                "    if True:\n        declared = Names((",
+            ),
+            (
+                "source/undeclared.py",
+                '    with unforeseen("The table"):\n        declared = Names(s',
+                "    if True:\n        declared = Names(s",
+            ),
+        ),
         f"{SHARED}test_a_table_that_fails_while_its_texts_are_read_is_not_quoted",
+        f"{REST}test_a_table_that_fails_while_its_texts_are_read_is_not_quoted",
     ),
     one(
         "a-failed-draft-keeps-quiet",
@@ -167,7 +246,7 @@ MUTANTS = [
         "texts are counted in all rows of a person",
         (
             ("source/undeclared.py", "rows = rows_of(open_reader(", "rows = AllRows(open_reader("),
-            ("source/undeclared.py", "tables import rows_of", "tables import AllRows"),
+            ("source/undeclared.py", "tables import rows_of", "tables import AllRows, rows_of"),
         ),
         f"{SHARED}test_a_person_counts_with_so_many_rows_whatever_the_others_have",
         f"{LEARN}test_persons_count_with_so_many_rows",

@@ -5,9 +5,11 @@ from understudy.privacy.questions.choice import Choices, Selection, Selections
 from understudy.privacy.questions.distances import Distances, DistancesTo
 from understudy.privacy.questions.linear import Linear, linear_scale_for
 from understudy.privacy.questions.marginal import Marginal, Measurement
+from understudy.privacy.questions.rest import WHOLE, Rest, RestTexts
 from understudy.privacy.questions.shared import Shared, SharedTexts
 
 __all__ = [
+    "WHOLE",
     "Asked",
     "Choices",
     "Distances",
@@ -18,6 +20,8 @@ __all__ = [
     "Measurement",
     "Question",
     "Receipt",
+    "Rest",
+    "RestTexts",
     "Selection",
     "Selections",
     "Shared",

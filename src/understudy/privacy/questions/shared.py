@@ -93,8 +93,7 @@ class Shared(Asked[SharedTexts]):
     def told(self, texts: Sequence[str], noisy: Counts, unit: Unit) -> Counts:
         """Return what may be told, as whole numbers: the texts whose noisy counts reach the threshold, and these."""
         told = [(text, int(value)) for text, value in zip(texts, noisy, strict=True) if value >= self.threshold(unit)]
-        content = json.dumps(told).encode()
-        return np.frombuffer(content + b" " * (-len(content) % 8), dtype="<i8").astype(np.int64)
+        return packed(told)
 
     def fits(self, outcome: Counts) -> bool:
         """Whether an outcome on record holds texts with their counts."""
@@ -112,5 +111,16 @@ class Shared(Asked[SharedTexts]):
         return SharedTexts(texts, values, self.threshold(receipt.unit), receipt.rho, receipt.private)
 
 
+def packed(told: Any) -> Counts:
+    """Return what is told, of texts and whole numbers, as whole numbers."""
+    content = json.dumps(told).encode()
+    return np.frombuffer(content + b" " * (-len(content) % 8), dtype="<i8").astype(np.int64)
+
+
+def unpacked(outcome: Counts) -> Any:
+    """Return what ``packed`` was given."""
+    return json.loads(outcome.astype("<i8").tobytes())
+
+
 def _unpacked(outcome: Counts) -> list[tuple[str, int]]:
-    return [(text, value) for text, value in json.loads(outcome.astype("<i8").tobytes())]
+    return [(text, value) for text, value in unpacked(outcome)]
