@@ -107,7 +107,7 @@ def rest_of(
         pairs = zip(spellers, known.values(), strict=True)
         marks = [np.array([NOTHING, *map(one.mark, texts)], np.int64) for one, texts in pairs]
         found: list[dict[int, int]] = [{} for _ in spellers]
-        for batch in rows_of(open_reader(data, names, csv), declared).batches(declared.domain):
+        for batch in rows_of(open_reader(data, names, csv, ()), declared).batches(declared.domain):
             columns = [one.astype(np.int64) for one in batch.columns]
             for sums, column, counts in zip(found, columns, counted(columns, marks, whole), strict=True):
                 _add(sums, column, counts)
