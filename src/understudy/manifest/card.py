@@ -161,8 +161,11 @@ def _checked(manifest: Manifest) -> str:
 def _inside(manifest: Manifest) -> str:
     if not manifest.inside:
         return "drawn evenly"
-    names = _cell(", ".join(entry.column for entry in manifest.inside))
-    return f"drawn by noisy counts of finer bins inside the bins of {names} (in inside/); of other columns evenly"
+    names = ", ".join(entry.column for entry in manifest.inside if entry.above is None)
+    gaps = ", ".join(f"{entry.column} above {entry.above}" for entry in manifest.inside if entry.above is not None)
+    finer = f"of finer bins inside the bins of {names}" if names else ""
+    apart = f"of how far {gaps} lies" if gaps else ""
+    return f"drawn by noisy counts {_cell(' and '.join(filter(None, (finer, apart))))} (in inside/); of other columns evenly"
 
 
 def _cell(text: str) -> str:

@@ -19,15 +19,20 @@ from understudy.schema.weights import fine_weights
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
-"""For a column, a weight for each of its finer bins: what share of the bin's rows lies there, times those rows."""
+"""For a column, a weight for each of its finer bins: what share of the bin's rows lies there, times those rows. For a gap
+between columns in order, the noisy counts of its cells, and below them the variance of each."""
 
 
 def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]) -> dict[str, Floats]:
-    """Return the weights of each column that was measured."""
+    """Return the weights of each column that was measured, and the counts of each gap."""
     counts = {m.clique: m for m in measured}
     found = {}
     for column in schema.columns:
         noisy = counts.get((fine_name(column.name),))
         if noisy is not None and isinstance(column, Binned) and column.fine is not None:
             found[column.name] = fine_weights(column, model.marginal((column.name,)), noisy.values, noisy.sigma**2)
+    for gap in schema.gaps:
+        if (noisy := counts.get((gap.name,))) is not None:
+            cells = noisy.values.astype(np.float64)[:-1]
+            found[gap.name] = np.stack([cells, np.full_like(cells, noisy.sigma**2)])
     return found

@@ -208,8 +208,9 @@ def _round(r: Round) -> RoundEntry:
 
 
 def _inside(found: Measurement, schema: Schema) -> InsideEntry:
-    (column,) = (name for name in schema.domain if found.clique == (fine_name(name),))
-    return InsideEntry(column=column, cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
+    names = {fine_name(name): (name, None) for name in schema.domain} | {gap.name: gap.columns[::-1] for gap in schema.gaps}
+    column, above = names[found.clique[0]]
+    return InsideEntry(column=column, above=above, cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
 
 
 def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:

@@ -191,7 +191,7 @@ class Release(Contents):
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
-        return Bootstrap(self.evidence, tuple(entry.column for entry in self.manifest.inside))
+        return Bootstrap(self.evidence, tuple(entry.column for entry in self.manifest.inside if entry.above is None))
 
     @cached_property
     def _simulation(self) -> Simulation:

@@ -35,6 +35,7 @@ from understudy.release.tables import read_table, write_tables
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
 from understudy.schema.column import fine_name
+from understudy.schema.gaps import gap_name
 
 LARGEST_JSON = 1 << 28
 ROOM, BYTES_PER_VALUE = 32 << 20, 24
@@ -264,7 +265,8 @@ def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measur
     if not manifest.inside:
         return ()
     found = _read_measurements(folder, schema.fine, manifest.private)
-    if [m.clique for m in found] != [(fine_name(entry.column),) for entry in manifest.inside] or any(m.query for m in found):
+    listed = [fine_name(e.column) if e.above is None else gap_name(e.above, e.column) for e in manifest.inside]
+    if [m.clique for m in found] != [(name,) for name in listed] or any(m.query for m in found):
         raise FormatError(f"{folder} is damaged: it does not hold the columns that release.json lists.")
     return found
 

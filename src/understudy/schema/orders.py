@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from understudy.errors import did_you_mean
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, Held
+from understudy.schema.distances import Apart, Distances, Place
+from understudy.schema.gaps import Gap, gap_between
 from understudy.schema.measures import Floats, Measure, measure_of
 from understudy.schema.problems import Wrong
 from understudy.schema.reading import Bools
@@ -105,9 +107,66 @@ class Orders:
     ) -> None:
         """Draw values again, inside their bins, in rows where they are out of order; columns that are ``given`` stay.
 
-        ``inside`` has the weights of the fine bins of some columns.
+        ``inside`` has the weights of the fine bins of some columns, and of some gaps noisy counts above their variance: the
+        values of these are then drawn once more, as far apart as they say.
         """
-        if not self.orders or not len(rows := np.flatnonzero(self._out_of_order(table))):
+        if not self.orders:
+            return
+        self._put_in_order(table, codes, rng, inside, given)
+        self._set_apart(table, codes, rng, inside, given)
+
+    def _set_apart(
+        self,
+        table: dict[str, pa.Array],
+        codes: Codes,
+        rng: np.random.Generator,
+        inside: Mapping[str, Floats],
+        given: Sequence[str],
+    ) -> None:
+        def place(measure: Measure) -> Place:
+            fixed = not (isinstance(measure.column, Binned) and measure.column.drawn) or measure.column.name in given
+            return Place(measure, inside.get(measure.column.name), fixed)
+
+        counted = [(gap, *inside[gap.name]) for gap in self.gaps if gap.name in inside]
+        apart = [Apart(g, counts, float(variance[0]), place(g.low), place(g.high)) for g, counts, variance in counted]
+        if not apart:
+            return
+        before = {name: measure.of(table[name]) for name, measure in self.measures.items()}
+        values = {name: found.copy() for name, found in before.items()}
+        Distances(apart, self._are_broken).settle(values, codes, rng)
+        for name, found in values.items():
+            rows = np.flatnonzero(found != before[name])
+            rows = rows[np.isfinite(found[rows])]
+            if len(rows):
+                table[name] = _placed(table[name], self.measures[name].write(found[rows]), rows)
+
+    def _are_broken(self, one: str, first: Floats, other: str, second: Floats) -> Bools:
+        """Say where values of two columns are out of order, whichever is the lower."""
+        shape = np.broadcast_shapes(first.shape, second.shape)
+        found = np.zeros(shape, np.bool_)
+        for order in self.pairs:
+            if (order.low.column.name, order.high.column.name) == (one, other):
+                found |= order.broken(first, second)
+            elif (order.low.column.name, order.high.column.name) == (other, one):
+                found |= order.broken(second, first)
+        return found
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """How far apart the columns of each declared order lie, where their codes do not tell it."""
+        found = {gap.name: gap for o in self.orders if (gap := gap_between(o.low, o.high)) is not None}
+        return tuple(found.values())
+
+    def _put_in_order(
+        self,
+        table: dict[str, pa.Array],
+        codes: Codes,
+        rng: np.random.Generator,
+        inside: Mapping[str, Floats],
+        given: Sequence[str],
+    ) -> None:
+        rows = np.flatnonzero(self._out_of_order(table))
+        if not len(rows):
             return
         part = {name: table[name].take(pa.array(rows)) for name in self.measures}
         free = {n: m.column for n, m in self.measures.items() if isinstance(m.column, Binned) and n not in given}
