@@ -28,6 +28,8 @@ FALL = 0.4
 """What is expected of a code, as a part of the larger count beside it; it may be off by as much as itself."""
 SPIKES, END_SPIKES = 0.1, 0.5
 """How often a code stands out from those beside it; the first and the last of a column do more often."""
+SELDOM = 1e-4
+"""How often a distance does."""
 HIGH = 5.0
 """By how many deviations of the noise, about."""
 EMPTY = 0.1
@@ -157,6 +159,17 @@ def _settled(values: Floats, sigma: float, total: float) -> tuple[Floats, Floats
         found = np.maximum(found + missing * weights / weights.sum(), 0.0)
     close = abs(total - float(found.sum())) <= CLOSE * total
     return (found * (total / float(found.sum())) if close else on_simplex(values, total)), variance
+
+
+def falling(values: Floats, sigma: float) -> Floats:
+    """Return noisy counts of cells that widen as counts of at least 0, none of which stands out by itself: beyond the last
+    that is more than noise, they fall off.
+    """
+    spikes = np.full(len(values) + 1, SELDOM)
+    rising = _one_by_one(np.append(0.0, values), spikes, sigma)[1:]
+    back = _one_by_one(np.append(0.0, values[::-1]), spikes, sigma)[:0:-1]
+    beside = np.maximum(np.append(0.0, rising[:-1]), np.append(back[1:], 0.0))
+    return _posterior(values, FALL * beside, spikes[1:], sigma)[0]
 
 
 def _one_by_one(values: Floats, spikes: Floats, sigma: float) -> Floats:

@@ -33,6 +33,7 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
+from understudy.mechanism.limits import too_far
 from understudy.mechanism.looking import FOR_SUMS, SUMS, Looking, summable
 from understudy.mechanism.outcome import ASKED_AGAIN, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
@@ -56,6 +57,7 @@ from understudy.privacy import (
 )
 from understudy.privacy.noise import NoiseKind
 from understudy.schema.column import Column, fine_name
+from understudy.schema.gaps import Gap
 from understudy.workload import Workload
 
 Result = TypeVar("Result")
@@ -96,10 +98,12 @@ class Run(Looking):
         inside: Fraction = Fraction(0),
         public: Public | None = None,
         columns: Sequence[Column] = (),
+        gaps: Sequence[Gap] = (),
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
         self.name, self.door, self.workload, self.zeros, self.public = name, door, workload, tuple(zeros), public
+        self.gaps = tuple(gaps)
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
@@ -317,7 +321,10 @@ class Run(Looking):
         self.prior, self.fit = prior, None
         return self.estimate(0)
 
-    def _fit(self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list) -> Model:
+    def _fit(
+        self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list, far: Sequence[Zeros] = ()
+    ) -> Model:
+        zeros = (*self.zeros, *far)
         began = self.clock()
         on: dict[str, Any] = {"engine": self._engine(self.size)} if self.estimation.engine else {}
         start = None if self.fit is None else self.fit.model
@@ -330,8 +337,8 @@ class Run(Looking):
             self._journal,
             self._fits[-1],
             self.domain,
-            self.zeros,
-            lambda: estimator(self.domain, prepared(informed(observations)), zeros=self.zeros, start=start, **on),
+            zeros,
+            lambda: estimator(self.domain, prepared(informed(observations)), zeros=zeros, start=start, **on),
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
@@ -345,7 +352,9 @@ class Run(Looking):
         if rho := self.take(SUMS):
             self._ask_sums(rho, self.observations, total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-        self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), numeric, total))
+        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques) if self.estimation.keeps_zeros else []
+        held = [a for a in numeric if not any(a in zeros.clique for zeros in far)]  # two held columns would disagree
+        self._fit(len(self.rounds), self.estimation.at_the_end, lambda found: anchored(last(found), held, total), far)
 
     def outcome(
         self,

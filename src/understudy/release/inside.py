@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.mechanism.anchors import falling
 from understudy.model import Model
 from understudy.privacy import Measurement
 from understudy.schema import Schema
@@ -33,6 +34,5 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
             found[column.name] = fine_weights(column, model.marginal((column.name,)), noisy.values, noisy.sigma**2)
     for gap in schema.gaps:
         if (noisy := counts.get((gap.name,))) is not None:
-            cells = noisy.values.astype(np.float64)[:-1]
-            found[gap.name] = np.stack([cells, np.full_like(cells, noisy.sigma**2)])
+            found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
     return found

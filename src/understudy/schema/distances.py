@@ -1,9 +1,10 @@
-"""Draws values of columns in order anew, inside their bins, so that they lie as far apart as noisy counts of gaps say.
+"""Draws values of columns in order anew, inside their bins, so that they lie as far apart as the weights of their gaps say.
 
 Public: works on synthetic rows and on what was released. Values inside bins are drawn for each column by itself, so a stay of
-hours becomes one of weeks where both of its ends are told by the month. Here several pairs of values are proposed for each
-row: some as before, some a likely distance apart; one of them is taken, by weights that have a factor for each cell of a gap.
-The factors are found by fitting: the distances of all rows together become those that were counted.
+hours becomes one of weeks where both of its ends are told by the month. Here several values are proposed for all columns of a
+row that gaps connect, a likely distance apart, and one proposal is taken. What it is taken by has a factor for each cell of a
+gap and for each finer bin of a column: fitted (by iterative proportional fitting) so that distances are as counted, and each
+column by itself stays as it was.
 """
 
 from __future__ import annotations
@@ -15,261 +16,262 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.schema.binned import Binned
-from understudy.schema.bins import RealBins
 from understudy.schema.gaps import Gap
 from understudy.schema.measures import Floats, Measure
-from understudy.schema.weights import shrunk
+from understudy.schema.placing import Place
 
 PROPOSED = 8
-"""Pairs of values that are proposed for a row in each of the two ways."""
+"""What is proposed for a row, beside the values that it has."""
 FITTED = 1 << 15
 """Rows that the factors are fitted on."""
-STEPS = 12
-"""How often the factors are fitted again …"""
-LEAST, MOST = 1e-9, 1e9
-"""… and what they stay between."""
-_ELEMENTS = 1 << 21
-"""Numbers of an array that is worked on at a time."""
-_POINT = 1e-9
-"""The width, as a part of the column's range, that a single real number counts with."""
+STEPS = 4
+"""How often each factor is fitted again …"""
+MOST = 3.0
+"""… and how large it gets, or how small."""
+FEW = 10.0
+"""So many rows more or less in a cell are chance."""
+TOGETHER = 1 << 15
+"""Rows that are worked on at a time."""
+RARE = 1e-6
+"""The share of all distances that may be any: bins may leave two values no likely one."""
+LAST = 1e-12
+"""The weight of the values that a row has: they are kept where no proposal fits."""
 
-Broken = Callable[[str, Floats, str, Floats], NDArray[np.bool_]]
-Integers = NDArray[np.integer]
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """One column of a gap: where its values may lie. ``fixed``: it has its value, and no other is drawn."""
-
-    measure: Measure
-    weights: Floats | None
-    fixed: bool
-
-    @cached_property
-    def _cells(self) -> tuple[Floats, Floats]:
-        """The values at which cells start, with the end of the last; and how far up that is, each bin taking a length of 1."""
-        column = self.measure.column
-        assert isinstance(column, Binned)
-        fine = column.bins if self.weights is None or column.fine is None else column.fine.bins
-        real = isinstance(fine, RealBins)
-        numbers = np.append(fine.lowest, fine.edges[-1] if isinstance(fine, RealBins) else fine.highest[-1] + 1)
-        starts = self.measure.values(numbers)
-        if real:
-            starts[-1] = max(starts[-1], starts[-2] + _POINT * (starts[-1] - starts[0]))
-        bins = column.bins.find(fine.lowest)
-        held = np.ones(len(bins)) if self.weights is None else self.weights
-        share = held / np.bincount(bins, held)[bins]
-        up = np.append(0.0, np.cumsum(share))
-        first = np.searchsorted(bins, np.arange(bins[-1] + 1))
-        within = up[:-1] - up[first][bins]
-        return starts, np.append(bins + np.clip(within, 0.0, 1.0), bins[-1] + 1.0)
-
-    @cached_property
-    def _density(self) -> Floats:
-        starts, up = self._cells
-        least = _POINT * (starts[-1] - starts[0])
-        return np.diff(up) / np.maximum(np.diff(starts), least)
-
-    def density(self, values: Floats) -> Floats:
-        """Return how likely values are among those of their bins."""
-        if self.fixed:
-            return np.ones_like(values)
-        cells = np.searchsorted(self._cells[0], values, side="right") - 1
-        return self._density[np.clip(cells, 0, len(self._density) - 1)]
-
-    def up(self, values: Floats) -> Floats:
-        """Return the bin of each value, and how many of the bin's rows are below it."""
-        return np.interp(values, *self._cells)
-
-    def at(self, up: Floats) -> Floats:
-        """Return the value that lies so far up."""
-        starts, ups = self._cells
-        cells = np.clip(np.searchsorted(ups, up, side="right") - 1, 0, len(ups) - 2)
-        length = np.maximum(ups[cells + 1] - ups[cells], np.finfo(float).tiny)
-        part = np.clip((up - ups[cells]) / length, 0.0, 1.0)
-        return starts[cells] + part * (starts[cells + 1] - starts[cells])
-
-    def draw(self, codes: Integers, rng: np.random.Generator) -> Floats:
-        """Draw a value inside each bin, without a look at other columns."""
-        column = self.measure.column
-        assert isinstance(column, Binned)
-        return self.measure.values(column.draw_numbers(codes, rng, self.weights))
-
-    def fits(self, values: Floats, codes: Integers) -> NDArray[np.bool_]:
-        """Say which values lie in the bins of ``codes``."""
-        return np.asarray((values >= self.measure.low[codes]) & (values <= self.measure.high[codes]))
-
-    def reach(self, codes: Integers, values: Floats) -> tuple[Floats, Floats]:
-        """Return between which values each may lie, the second excluded."""
-        step = self.measure.times / self.measure.parts
-        if self.fixed:
-            return values, values + (step or _POINT * (self.measure.high[0] - self.measure.low[0]))
-        return self.measure.low[codes], self.measure.high[codes] + step
-
-
-@dataclass(frozen=True, eq=False)
-class Proposals:
-    """Pairs of values for some rows, rows × pairs: the first are those that the rows have. ``weights`` without factors."""
-
-    low: Floats
-    high: Floats
-    cells: NDArray[np.intp]
-    weights: Floats
-
-    def chances(self, factors: Floats) -> Floats:
-        """Return how likely each pair is to be taken, each row by itself; 0 in rows where none can be."""
-        found = self.weights * factors[self.cells]
-        whole = found.sum(axis=1, keepdims=True)
-        return np.divide(found, whole, out=np.zeros_like(found), where=whole > 0)
-
-    def shares(self, factors: Floats) -> Floats:
-        """Return the share of the rows that each cell is likely to have."""
-        found = np.bincount(self.cells.ravel(), self.chances(factors).ravel(), minlength=len(factors))
-        return found / max(float(found.sum()), 1e-300)
+Broken = Callable[[Mapping[str, Floats]], NDArray[np.bool_]]
+Codes = Mapping[str, NDArray[np.integer]]
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """A gap, and noisy counts of its cells; ``variance`` is that of their noise."""
+    """A gap, and a weight for each of its cells; the ``low`` column and the ``high`` one."""
 
     gap: Gap
-    counts: Floats
-    variance: float
+    weights: Floats
     low: Place
     high: Place
 
     @cached_property
-    def likely(self) -> Floats:
-        """A share for each cell, to propose distances by: counts that are more than noise, and a little for all others."""
-        found = np.maximum(self.counts - self.variance**0.5, 0.0)
-        return 0.95 * found / max(float(found.sum()), 1e-300) + 0.05 / len(found)
+    def share(self) -> Floats:
+        cells = len(self.weights)
+        return (1 - RARE) * self.weights / max(float(self.weights.sum()), np.finfo(float).tiny) + RARE / cells
 
-    def propose(self, values: tuple[Floats, Floats], codes: tuple[Integers, Integers], rng: np.random.Generator) -> Proposals:
-        """Propose pairs for rows that have these values and bins."""
-        alone = [self._by_themselves(values, codes, rng) for _ in range(PROPOSED)]
-        together, chance = self._together(values, codes, rng)
-        low, high = (np.column_stack([values[i], *(pair[i] for pair in [*alone, *together])]) for i in range(2))
-        distances = high - low
-        fits = (distances >= 0) & self.low.fits(low, codes[0][:, None]) & self.high.fits(high, codes[1][:, None])
-        cells = self.gap.find(np.where(fits, distances, 0.0))
-        by_itself = self.high.density(high)
-        widths = np.diff(self.gap.ends)
-        in_pairs = (self.likely / widths)[cells] * chance[:, None]
-        weights = np.divide(by_itself, by_itself + in_pairs, out=np.zeros_like(by_itself), where=fits & (by_itself > 0))
-        return Proposals(low, high, cells, weights)
+    @cached_property
+    def _summed(self) -> Floats:
+        return np.append(0.0, np.cumsum(self.share))
 
-    def _by_themselves(self, values: tuple[Floats, Floats], codes: tuple[Integers, Integers], rng: np.random.Generator) -> tuple[Floats, Floats]:
-        low, high = (
-            value if place.fixed else place.draw(code, rng)
-            for place, value, code in zip((self.low, self.high), values, codes, strict=True)
-        )
-        return low, high
+    def below(self, distances: Floats) -> Floats:
+        """Return the share of all distances that are below these."""
+        return np.interp(distances, self.gap.ends, self._summed)
 
-    def _together(
-        self, values: tuple[Floats, Floats], codes: tuple[Integers, Integers], rng: np.random.Generator
-    ) -> tuple[list[tuple[Floats, Floats]], Floats]:
-        """Propose pairs by their distance; and return one over the chance that a likely distance leaves both in their bins."""
-        middles = (self.gap.ends[:-1] + self.gap.ends[1:]) / 2
-        first, last = self.high.reach(codes[1], values[1])
-        possible = self._possible(first[:, None] - middles, last[:, None] - middles, values[0][:, None], codes[0][:, None])
-        summed = np.cumsum(self.likely * np.maximum(possible[1] - possible[0], 0.0), axis=1)
-        whole = summed[:, -1]
-        found = []
-        for _ in range(PROPOSED):
-            points = rng.random(len(whole)) * whole
-            cells = np.minimum((summed <= points[:, None]).sum(axis=1), len(middles) - 1)
-            distance = self.gap.ends[cells] + rng.random(len(cells)) * (self.gap.ends[cells + 1] - self.gap.ends[cells])
-            if self.low.fixed:
-                low = values[0]
-            else:
-                start, end = self._possible(first - distance, last - distance, values[0], codes[0])
-                low = self.low.measure.snapped(self.low.at(start + rng.random(len(cells)) * np.maximum(end - start, 0.0)))
-            high = values[1] if self.high.fixed else self.high.measure.snapped(low + distance)
-            found.append((low, high))
-        return found, np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > 0)
+    def at(self, shares: Floats) -> Floats:
+        """Return the distance below which such a share of them is: a whole number of steps."""
+        cells = np.clip(np.searchsorted(self._summed, shares, side="right") - 1, 0, len(self.share) - 1)
+        part = (shares - self._summed[cells]) / np.maximum(self.share[cells], np.finfo(float).tiny)
+        return self.gap.inside(cells, part)
 
-    def _possible(self, first: Floats, last: Floats, values: Floats, codes: Integers) -> tuple[Floats, Floats]:
-        """Return between which places of its bin the lower value is, when it lies from ``first`` to ``last``."""
-        if self.low.fixed:
-            return np.zeros_like(first), np.asarray((first <= values) & (values < last), np.float64)
-        return np.clip(self.low.up(first), codes, codes + 1), np.clip(self.low.up(last), codes, codes + 1)
-
-    def fitted(self, proposals: Proposals) -> Floats:
-        """Return the factor of each cell with which the rows lie as far apart as was counted, as far as their bins allow.
-
-        Counts are drawn towards the distances that rows have without them, the more the less they stand out from noise.
+    def reached(self, codes: Codes) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Return how likely each distance is between two bins, pairs of bins × cells; and the part of its bin in which the
+        lower value then is; and which pair of bins each row has.
         """
-        factors = np.ones(len(self.counts))
-        before = proposals.shares(factors)
-        wanted = shrunk(self.counts, before * max(float(self.counts.sum()), 1.0), self.variance)
-        wanted /= max(float(wanted.sum()), 1e-300)
-        for _ in range(STEPS):
-            now = proposals.shares(factors)
-            change = np.divide(wanted, now, out=np.ones_like(now), where=now > 0)
-            factors = np.clip(factors * change, LEAST, MOST)
-        return factors
+        low, high = codes[self.low.name], codes[self.high.name]
+        pairs, rows = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
+        middles = self.gap.inside(np.arange(len(self.share)), 0.5)
+        first, last = self._room(pairs[0][:, None], pairs[1][:, None], middles)
+        part = np.maximum(last - first, 0.0)
+        return self.share * part, part, rows.reshape(-1)
+
+    def _room(self, low: NDArray[np.integer], high: NDArray[np.integer], distances: Floats) -> tuple[Floats, Floats]:
+        """Return between which places of its bin the lower value is, so that the higher one is in its bin, too."""
+        first, last = (self.low.up(end - distances) for end in self.high.ends(high))
+        return np.clip(first, low, low + 1.0), np.clip(last, low, low + 1.0)
+
+    def both(self, codes: Codes, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Propose both values: by the distance first. And how much likelier they are than they are proposed."""
+        chances, part, rows = self.reached(codes)
+        whole = chances.sum(axis=1)
+        ends = np.cumsum(chances, axis=1) / np.maximum(whole, np.finfo(float).tiny)[:, None] + np.arange(len(whole))[:, None]
+        shape = len(rows), PROPOSED
+        found = np.searchsorted(ends.reshape(-1), rows[:, None] + rng.random(shape), side="right")
+        cells = np.clip(found - rows[:, None] * chances.shape[1], 0, chances.shape[1] - 1)
+        distances = self.gap.inside(cells, rng.random(shape))
+        bins = codes[self.low.name][:, None]
+        first, last = self._room(bins, codes[self.high.name][:, None], distances)
+        room = np.maximum(last - first, 0.0)
+        low = self.low.at(first + rng.random(shape) * room)
+        expected = part[rows[:, None], cells]
+        weights = np.divide(room * whole[rows][:, None], expected, out=np.zeros(shape), where=expected > 0)
+        return low, self.high.measure.snapped(low + distances), weights
+
+    def onward(
+        self, name: str, known: Floats, codes: NDArray[np.integer], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Propose the values of column ``name``, beside those of the other one; and how likely a distance reaches its bin."""
+        up = name == self.high.name
+        start, end = (self.high if up else self.low).ends(codes[:, None])
+        step = self.gap.step
+        first, last = (self.below(start - known), self.below(end - known)) if up else (
+            self.below(known - end + step),
+            self.below(known - start + step),
+        )
+        reach = np.maximum(last - first, 0.0)
+        distances = self.at(first + rng.random(known.shape) * reach)
+        return (self.high.measure.snapped(known + distances) if up else self.low.measure.snapped(known - distances)), reach
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """What is proposed for some rows: of each column rows × proposals, the last of them the values that the rows have.
+
+    ``cells`` has the place of each proposal in what is fitted: the cell of a gap, the finer bin of a column.
+    """
+
+    rows: Rows
+    values: dict[str, Floats]
+    weights: Floats
+    cells: dict[str, NDArray[np.intp]]
+    bins: dict[str, NDArray[np.intp]]
+    """How many of the rows are in each bin of a column."""
+
+    def chances(self, factors: Mapping[str, Floats]) -> Floats:
+        """Return how likely each proposal is to be taken."""
+        found = self.weights.copy()
+        for name, cells in self.cells.items():
+            if name in factors:
+                found *= factors[name][cells]
+        found[:, -1] += LAST
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def taken(self, factors: Mapping[str, Floats], rng: np.random.Generator) -> dict[str, Floats]:
+        """Take one proposal for each row."""
+        ends = np.cumsum(self.chances(factors), axis=1)
+        found = np.minimum((ends <= rng.random(len(ends))[:, None] * ends[:, -1:]).sum(axis=1), ends.shape[1] - 1)
+        return {name: values[np.arange(len(found)), found] for name, values in self.values.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """All gaps of a table that were counted. ``broken`` says where two values are out of order."""
+    """All gaps of a table that were counted. ``broken`` says in which proposals values are out of order."""
 
     apart: Sequence[Apart]
     broken: Broken
 
-    def settle(self, values: dict[str, Floats], codes: Mapping[str, Integers], rng: np.random.Generator) -> None:
+    def settle(self, values: dict[str, Floats], codes: Codes, rng: np.random.Generator) -> None:
         """Put other values in the place of those that are known, in rows that are in order; they still are afterwards."""
-        factors: dict[str, Floats] = {}
-        for _ in range(1 if len(self.apart) == 1 else 2):
-            for one in self.apart:
-                names = one.gap.columns
-                rows = np.flatnonzero(np.isfinite(values[names[0]]) & np.isfinite(values[names[1]]))
-                if not len(rows) or (one.low.fixed and one.high.fixed):
-                    continue
-                some = rows if len(rows) <= FITTED else np.sort(rng.choice(rows, FITTED, replace=False))
-                parts = [self._proposals(one, part, values, codes, rng, factors) for part in _parts(some, one.gap.size)]
-                factors[one.gap.name] = one.fitted(_joined(parts))
-                for part in _parts(rows, one.gap.size):
-                    found = self._proposals(one, part, values, codes, rng, factors)
-                    taken = _taken(found.chances(factors[one.gap.name]), rng)
-                    values[names[0]][part] = found.low[np.arange(len(part)), taken]
-                    values[names[1]][part] = found.high[np.arange(len(part)), taken]
+        every = len(next(iter(values.values())))
+        some = np.zeros(every, np.bool_)
+        some[rng.choice(every, min(FITTED, every), replace=False)] = True
+        groups = list(self._groups(values))
+        fitted = [p for rows, apart in groups for p in self._proposals(rows[some[rows]], apart, values, codes, rng)]
+        factors = _factors(self.apart, fitted)
+        for rows, apart in groups:
+            for start in range(0, len(rows), TOGETHER):
+                for proposals in self._proposals(rows[start : start + TOGETHER], apart, values, codes, rng):
+                    for name, found in proposals.taken(factors, rng).items():
+                        values[name][proposals.rows] = found
+
+    def _groups(self, values: Mapping[str, Floats]) -> Iterator[tuple[Rows, list[Apart]]]:
+        """Yield rows, and gaps whose columns are known in all of these and hang together."""
+        known = np.stack([np.isfinite(values[a.low.name]) & np.isfinite(values[a.high.name]) for a in self.apart], axis=1)
+        patterns, rows = np.unique(known, axis=0, return_inverse=True)
+        for place, pattern in enumerate(patterns):
+            left = [a for a, both in zip(self.apart, pattern, strict=True) if both]
+            while left:
+                found = _connected(left)
+                left = [a for a in left if a not in found]
+                yield np.flatnonzero(rows.reshape(-1) == place), found
 
     def _proposals(
-        self, one: Apart, rows: NDArray[np.intp], values: Mapping[str, Floats], codes: Mapping[str, Integers], rng: np.random.Generator, factors: Mapping[str, Floats]
+        self, rows: Rows, apart: Sequence[Apart], values: Mapping[str, Floats], codes: Codes, rng: np.random.Generator
+    ) -> Iterator[Proposals]:
+        """Yield proposals for rows. The gap that is the least likely between its bins is drawn first; what hangs on it, after."""
+        places = {p.name: p for a in apart for p in (a.low, a.high)}
+        held = {name: values[name][rows] for name in places}
+        some = {name: codes[name][rows] for name in places}
+        known = {
+            name: np.repeat(held[name][:, None], PROPOSED, axis=1) for name, place in places.items() if place.fixed
+        }
+        if len(known) == len(places) or not len(rows):
+            return
+        if known:
+            yield self._proposed(rows, apart, known, np.ones((len(rows), PROPOSED)), held, some, rng)
+            return
+        chances = [one.reached(some) for one in apart]
+        first = np.argmin([whole.sum(axis=1)[pairs] for whole, _, pairs in chances], axis=0)
+        for place, one in enumerate(apart):
+            part = np.flatnonzero(first == place)
+            if len(part):
+                held_, some_ = ({n: v[part] for n, v in of.items()} for of in (held, some))
+                low, high, weights = one.both(some_, rng)
+                weights = weights / np.maximum(one.low.density(low), np.finfo(float).tiny)
+                rest = [other for other in apart if other is not one]
+                drawn = {one.low.name: low, one.high.name: high}
+                yield self._proposed(rows[part], apart, drawn, weights, held_, some_, rng)
+
+    def _proposed(
+        self,
+        rows: Rows,
+        apart: Sequence[Apart],
+        drawn: dict[str, Floats],
+        weights: Floats,
+        held: Mapping[str, Floats],
+        codes: Codes,
+        rng: np.random.Generator,
     ) -> Proposals:
-        """Propose pairs for some rows, with weights that heed the columns beside the two."""
-        low, high = one.gap.columns
-        found = one.propose((values[low][rows], values[high][rows]), (codes[low][rows], codes[high][rows]), rng)
-        weights = found.weights
-        proposed = {low: found.low, high: found.high}
-        for name, held in proposed.items():
-            for other in values:
-                beside = proposed.get(other, values[other][rows][:, None])
-                weights = weights * ~self.broken(name, held, other, beside)
-        for another in self.apart:
-            ends = another.gap.columns
-            if another is not one and set(ends) & {low, high} and another.gap.name in factors:
-                lower, upper = (proposed.get(end, values[end][rows][:, None]) for end in ends)
-                distance = upper - lower
-                known = distance >= 0
-                weights = weights * np.where(known, factors[another.gap.name][another.gap.find(np.where(known, distance, 0.0))], 1.0)
-        return Proposals(found.low, found.high, found.cells, weights)
+        """Draw the other columns, each beside one that is known; and weigh all proposals."""
+        places = {p.name: p for a in apart for p in (a.low, a.high)}
+        while len(drawn) < len(places):
+            one = next(a for a in apart if (a.low.name in drawn) != (a.high.name in drawn))
+            known, name = (one.low.name, one.high.name) if one.low.name in drawn else (one.high.name, one.low.name)
+            drawn[name], reach = one.onward(name, drawn[known], codes[name], rng)
+            weights = weights * reach
+        free = [p for p in places.values() if not p.fixed]
+        root = next(a.low for a in self.apart if a in apart)
+        if not root.fixed:
+            weights = weights * root.density(drawn[root.name])
+        for place in free:
+            start, end = place.measure.low[codes[place.name]], place.measure.high[codes[place.name]]
+            weights = weights * ((drawn[place.name] >= start[:, None]) & (drawn[place.name] <= end[:, None]))
+        weights = np.where(self.broken(drawn | {}), 0.0, weights)
+        whole = weights.sum(axis=1, keepdims=True)
+        weights = np.divide(weights, whole, out=np.zeros_like(weights), where=whole > 0)
+        both = {name: np.column_stack([drawn[name], held[name]]) for name in drawn}
+        cells = {p.name: p.find(both[p.name]) for p in free if p.weights is not None}
+        for a in apart:
+            distance = both[a.high.name] - both[a.low.name]
+            cells[a.gap.name] = a.gap.find(np.maximum(distance, 0.0))
+        bins = {p.name: np.bincount(codes[p.name], minlength=int(p.bins[-1]) + 1) for p in free if p.weights is not None}
+        return Proposals(rows, both, np.column_stack([weights, np.zeros(len(weights))]), cells, bins)
 
 
-def _parts(rows: NDArray[np.intp], cells: int) -> Iterator[NDArray[np.intp]]:
-    step = max(1, _ELEMENTS // max(cells, 2 * PROPOSED + 1))
-    return (rows[start : start + step] for start in range(0, len(rows), step))
+def _factors(apart: Sequence[Apart], proposals: Sequence[Proposals]) -> dict[str, Floats]:
+    """Return a factor for each cell of a gap and each finer bin, with which rows are as they were counted."""
+    places = {p.name: p for a in apart for p in (a.low, a.high)}
+    wanted: dict[str, Floats] = {}
+    for found in proposals:
+        for name in found.cells:
+            if name in places:
+                more = places[name].counted * found.bins[name][places[name].bins]
+            else:
+                more = next(a.share for a in apart if a.gap.name == name) * len(found.rows)
+            wanted[name] = wanted.get(name, 0.0) + more
+    factors = {name: np.ones(len(counts)) for name, counts in wanted.items()}
+    for _ in range(STEPS):
+        for name, counts in wanted.items():
+            now = np.zeros(len(counts))
+            for found in proposals:
+                if name in found.cells:
+                    chances = found.chances(factors)
+                    now += np.bincount(found.cells[name].ravel(), chances.ravel(), minlength=len(counts))
+            factors[name] = np.clip(factors[name] * (counts + FEW) / (now + FEW), 1 / MOST, MOST)
+    return factors
 
 
-def _joined(parts: Sequence[Proposals]) -> Proposals:
-    low, high, cells, weights = (np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "high", "cells", "weights"))
-    return Proposals(low, high, cells, weights)
-
-
-def _taken(chances: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return which pair each row takes; the one that it has where none can be taken."""
-    summed = np.cumsum(chances, axis=1)
-    taken = (summed <= (rng.random(len(chances)) * summed[:, -1])[:, None]).sum(axis=1)
-    return np.where(summed[:, -1] > 0, np.minimum(taken, chances.shape[1] - 1), 0)
+def _connected(apart: Sequence[Apart]) -> list[Apart]:
+    """Return the gaps that hang together with the first."""
+    names: set[str] = set()
+    reached = {apart[0].low.name}
+    while names != reached:
+        names = set(reached)
+        reached |= {end for a in apart if {a.low.name, a.high.name} & names for end in (a.low.name, a.high.name)}
+    return [a for a in apart if a.low.name in names]

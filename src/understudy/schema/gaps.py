@@ -15,7 +15,7 @@ from understudy.schema.binned import Binned
 from understudy.schema.column import Held
 from understudy.schema.measures import Floats, Measure
 
-PARTS = 8
+PARTS = 4
 """Cells for each doubling of a distance; up to so many steps, each distance has a cell."""
 MOST_STEPS = 1 << 30
 """The largest distance is counted in no more steps than this."""
@@ -77,6 +77,11 @@ class Gap:
     def find(self, distances: Floats) -> NDArray[np.intp]:
         """Return the cell of each distance, none of which is below 0."""
         return np.searchsorted(self.starts, np.floor(distances / self.step + _NEARLY), side="right") - 1
+
+    def inside(self, cells: NDArray[np.intp], part: Floats | float) -> Floats:
+        """Return the distance that lies so far up in each cell: a whole number of steps."""
+        first, last = self.ends[cells], self.ends[cells + 1]
+        return np.asarray(np.floor((first + part * (last - first)) / self.step + _NEARLY) * self.step)
 
     def encode(self, low: Held, high: Held) -> NDArray[np.int32]:
         """Return the code of each row."""

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from understudy.errors import did_you_mean
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, Held
-from understudy.schema.distances import Apart, Distances, Place
+from understudy.schema.distances import Apart, Distances
 from understudy.schema.gaps import Gap, gap_between
 from understudy.schema.measures import Floats, Measure, measure_of
+from understudy.schema.placing import Place
 from understudy.schema.problems import Wrong
 from understudy.schema.reading import Bools
 from understudy.schema.rules import RuleError, parse_order
@@ -127,8 +128,7 @@ class Orders:
             fixed = not (isinstance(measure.column, Binned) and measure.column.drawn) or measure.column.name in given
             return Place(measure, inside.get(measure.column.name), fixed)
 
-        counted = [(gap, *inside[gap.name]) for gap in self.gaps if gap.name in inside]
-        apart = [Apart(g, counts, float(variance[0]), place(g.low), place(g.high)) for g, counts, variance in counted]
+        apart = [Apart(g, inside[g.name], place(g.low), place(g.high)) for g in self.gaps if g.name in inside]
         if not apart:
             return
         before = {name: measure.of(table[name]) for name, measure in self.measures.items()}
@@ -140,16 +140,11 @@ class Orders:
             if len(rows):
                 table[name] = _placed(table[name], self.measures[name].write(found[rows]), rows)
 
-    def _are_broken(self, one: str, first: Floats, other: str, second: Floats) -> Bools:
-        """Say where values of two columns are out of order, whichever is the lower."""
-        shape = np.broadcast_shapes(first.shape, second.shape)
-        found = np.zeros(shape, np.bool_)
-        for order in self.pairs:
-            if (order.low.column.name, order.high.column.name) == (one, other):
-                found |= order.broken(first, second)
-            elif (order.low.column.name, order.high.column.name) == (other, one):
-                found |= order.broken(second, first)
-        return found
+    def _are_broken(self, values: Mapping[str, Floats]) -> Bools:
+        """Say where values of some columns are out of order."""
+        ends = [(order, order.low.column.name, order.high.column.name) for order in self.pairs]
+        broken = [order.broken(values[low], values[high]) for order, low, high in ends if low in values and high in values]
+        return np.asarray(np.any(broken, axis=0), np.bool_)
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
