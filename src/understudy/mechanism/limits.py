@@ -1,8 +1,8 @@
 """Pairs of bins that are farther apart than any row, by noisy counts of the gap between two columns in order. Public.
 
-Where two columns have tens of bins each, the noise on the hundreds of pairs that no row has adds up to rows that are not there,
-and these are far apart: months where true stays are of hours. Counts of the gap say that there are none; the last model has
-none either.
+Where two columns have tens of bins each, the noise on the hundreds of pairs that no row has adds up to rows that are not
+there, and these are far apart: months where true stays are of hours. Counts of the gap say that there are none; the last
+model has none either.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ from understudy.schema.weights import fine_weights
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
 """For a column, a weight for each of its finer bins: what share of the bin's rows lies there, times those rows. For a gap
-between columns in order, the noisy counts of its cells, and below them the variance of each."""
+between columns in order, the rows of each of its cells."""
 
 
 def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]) -> dict[str, Floats]:
-    """Return the weights of each column that was measured, and the counts of each gap."""
+    """Return the weights of each column that was measured, and those of each gap."""
     counts = {m.clique: m for m in measured}
     found = {}
     for column in schema.columns:

@@ -1,23 +1,23 @@
 """Draws values of columns in order anew, inside their bins, so that they lie as far apart as the weights of their gaps say.
 
-Public: works on synthetic rows and on what was released. Values inside bins are drawn for each column by itself, so a stay of
-hours becomes one of weeks where both of its ends are told by the month. Here several values are proposed for all columns of a
-row that gaps connect, a likely distance apart, and one proposal is taken. What it is taken by has a factor for each cell of a
-gap and for each finer bin of a column: fitted (by iterative proportional fitting) so that distances are as counted, and each
-column by itself stays as it was.
+Public: works on synthetic rows and on what was released. Values inside bins are drawn for each column by itself, so a stay
+of hours becomes one of weeks where both of its ends are told by the month. Here several values are proposed for all columns
+of a row that gaps connect, a likely distance apart, and one proposal is taken. What it is taken by has a factor for each
+cell of a gap and for each finer bin of a column: fitted (by iterative proportional fitting) so that distances are as
+counted, and each column by itself stays as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema.gaps import Gap
-from understudy.schema.measures import Floats, Measure
+from understudy.schema.measures import Floats
 from understudy.schema.placing import Place
 
 PROPOSED = 8
@@ -53,8 +53,10 @@ class Apart:
 
     @cached_property
     def share(self) -> Floats:
+        """The share of all distances that each cell has; none has nothing."""
         cells = len(self.weights)
-        return (1 - RARE) * self.weights / max(float(self.weights.sum()), np.finfo(float).tiny) + RARE / cells
+        found = self.weights / max(float(self.weights.sum()), np.finfo(float).tiny)
+        return np.asarray((1 - RARE) * found + RARE / cells)
 
     @cached_property
     def _summed(self) -> Floats:
@@ -70,53 +72,56 @@ class Apart:
         part = (shares - self._summed[cells]) / np.maximum(self.share[cells], np.finfo(float).tiny)
         return self.gap.inside(cells, part)
 
-    def reached(self, codes: Codes) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """Return how likely each distance is between two bins, pairs of bins × cells; and the part of its bin in which the
-        lower value then is; and which pair of bins each row has.
-        """
-        low, high = codes[self.low.name], codes[self.high.name]
-        pairs, rows = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
-        middles = self.gap.inside(np.arange(len(self.share)), 0.5)
-        first, last = self._room(pairs[0][:, None], pairs[1][:, None], middles)
-        part = np.maximum(last - first, 0.0)
-        return self.share * part, part, rows.reshape(-1)
-
     def _room(self, low: NDArray[np.integer], high: NDArray[np.integer], distances: Floats) -> tuple[Floats, Floats]:
         """Return between which places of its bin the lower value is, so that the higher one is in its bin, too."""
         first, last = (self.low.up(end - distances) for end in self.high.ends(high))
         return np.clip(first, low, low + 1.0), np.clip(last, low, low + 1.0)
 
     def both(self, codes: Codes, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Propose both values: by the distance first. And how much likelier they are than they are proposed."""
-        chances, part, rows = self.reached(codes)
-        whole = chances.sum(axis=1)
-        ends = np.cumsum(chances, axis=1) / np.maximum(whole, np.finfo(float).tiny)[:, None] + np.arange(len(whole))[:, None]
-        shape = len(rows), PROPOSED
-        found = np.searchsorted(ends.reshape(-1), rows[:, None] + rng.random(shape), side="right")
-        cells = np.clip(found - rows[:, None] * chances.shape[1], 0, chances.shape[1] - 1)
-        distances = self.gap.inside(cells, rng.random(shape))
-        bins = codes[self.low.name][:, None]
-        first, last = self._room(bins, codes[self.high.name][:, None], distances)
+        """Propose both values, by the distance first; and how much likelier each pair is than it is proposed."""
+        low, high = codes[self.low.name][:, None], codes[self.high.name][:, None]
+        (start, end), (first, last) = self.low.ends(low), self.high.ends(high)
+        least, most = self.below(first - end + self.gap.step), self.below(last - start)
+        shape = len(low), PROPOSED
+        distances = self.at(least + rng.random(shape) * np.maximum(most - least, 0.0))
+        first, last = self._room(low, high, distances)
         room = np.maximum(last - first, 0.0)
-        low = self.low.at(first + rng.random(shape) * room)
-        expected = part[rows[:, None], cells]
-        weights = np.divide(room * whole[rows][:, None], expected, out=np.zeros(shape), where=expected > 0)
-        return low, self.high.measure.snapped(low + distances), weights
+        values = self.low.at(first + rng.random(shape) * room)
+        return values, self.high.measure.snapped(values + distances), room * np.maximum(most - least, 0.0)
 
     def onward(
         self, name: str, known: Floats, codes: NDArray[np.integer], rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Propose the values of column ``name``, beside those of the other one; and how likely a distance reaches its bin."""
-        up = name == self.high.name
-        start, end = (self.high if up else self.low).ends(codes[:, None])
-        step = self.gap.step
-        first, last = (self.below(start - known), self.below(end - known)) if up else (
-            self.below(known - end + step),
-            self.below(known - start + step),
-        )
+        """Propose the values of column ``name``, beside the other's; and how likely a distance reaches its bin."""
+        if name == self.high.name:
+            start, end = self.high.ends(codes[:, None])
+            first, last = self.below(start - known), self.below(end - known)
+        else:
+            start, end = self.low.ends(codes[:, None])
+            first, last = self.below(known - end + self.gap.step), self.below(known - start + self.gap.step)
         reach = np.maximum(last - first, 0.0)
         distances = self.at(first + rng.random(known.shape) * reach)
-        return (self.high.measure.snapped(known + distances) if up else self.low.measure.snapped(known - distances)), reach
+        if name == self.high.name:
+            return self.high.measure.snapped(known + distances), reach
+        return self.low.measure.snapped(known - distances), reach
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows: the values and codes that they have, of all columns in order."""
+
+    rows: Rows
+    values: Mapping[str, Floats]
+    codes: Codes
+
+    @classmethod
+    def of(cls, rows: Rows, values: Mapping[str, Floats], codes: Codes) -> Part:
+        """Pick rows of a table."""
+        return cls(rows, {n: v[rows] for n, v in values.items()}, {n: c[rows] for n, c in codes.items()})
+
+    def pick(self, some: Rows) -> Part:
+        """Pick some of these rows."""
+        return replace(Part.of(some, self.values, self.codes), rows=self.rows[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,15 +135,14 @@ class Proposals:
     values: dict[str, Floats]
     weights: Floats
     cells: dict[str, NDArray[np.intp]]
-    bins: dict[str, NDArray[np.intp]]
-    """How many of the rows are in each bin of a column."""
+    wanted: dict[str, Floats]
+    """How many of the rows should be there."""
 
     def chances(self, factors: Mapping[str, Floats]) -> Floats:
         """Return how likely each proposal is to be taken."""
         found = self.weights.copy()
         for name, cells in self.cells.items():
-            if name in factors:
-                found *= factors[name][cells]
+            found *= factors[name][cells]
         found[:, -1] += LAST
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -162,13 +166,13 @@ class Distances:
         some = np.zeros(every, np.bool_)
         some[rng.choice(every, min(FITTED, every), replace=False)] = True
         groups = list(self._groups(values))
-        fitted = [p for rows, apart in groups for p in self._proposals(rows[some[rows]], apart, values, codes, rng)]
-        factors = _factors(self.apart, fitted)
+        fitted = [p for rows, apart in groups for p in self._proposals(Part.of(rows[some[rows]], values, codes), apart, rng)]
+        factors = _factors(fitted)
         for rows, apart in groups:
             for start in range(0, len(rows), TOGETHER):
-                for proposals in self._proposals(rows[start : start + TOGETHER], apart, values, codes, rng):
-                    for name, found in proposals.taken(factors, rng).items():
-                        values[name][proposals.rows] = found
+                for found in self._proposals(Part.of(rows[start : start + TOGETHER], values, codes), apart, rng):
+                    for name, taken in found.taken(factors, rng).items():
+                        values[name][found.rows] = taken
 
     def _groups(self, values: Mapping[str, Floats]) -> Iterator[tuple[Rows, list[Apart]]]:
         """Yield rows, and gaps whose columns are known in all of these and hang together."""
@@ -181,89 +185,69 @@ class Distances:
                 left = [a for a in left if a not in found]
                 yield np.flatnonzero(rows.reshape(-1) == place), found
 
-    def _proposals(
-        self, rows: Rows, apart: Sequence[Apart], values: Mapping[str, Floats], codes: Codes, rng: np.random.Generator
-    ) -> Iterator[Proposals]:
-        """Yield proposals for rows. The gap that is the least likely between its bins is drawn first; what hangs on it, after."""
-        places = {p.name: p for a in apart for p in (a.low, a.high)}
-        held = {name: values[name][rows] for name in places}
-        some = {name: codes[name][rows] for name in places}
-        known = {
-            name: np.repeat(held[name][:, None], PROPOSED, axis=1) for name, place in places.items() if place.fixed
-        }
-        if len(known) == len(places) or not len(rows):
+    def _proposals(self, part: Part, apart: Sequence[Apart], rng: np.random.Generator) -> Iterator[Proposals]:
+        """Yield proposals for rows, beside values that stay. Where none does, the gap that is the least likely between its
+        bins is drawn first.
+        """
+        places = _places(apart)
+        stays = {n: np.repeat(part.values[n][:, None], PROPOSED, axis=1) for n, place in places.items() if place.fixed}
+        if len(stays) == len(places) or not len(part.rows):
             return
-        if known:
-            yield self._proposed(rows, apart, known, np.ones((len(rows), PROPOSED)), held, some, rng)
+        if stays:
+            yield self._proposed(part, apart, stays, np.ones((len(part.rows), PROPOSED)), rng)
             return
-        chances = [one.reached(some) for one in apart]
-        first = np.argmin([whole.sum(axis=1)[pairs] for whole, _, pairs in chances], axis=0)
-        for place, one in enumerate(apart):
-            part = np.flatnonzero(first == place)
-            if len(part):
-                held_, some_ = ({n: v[part] for n, v in of.items()} for of in (held, some))
-                low, high, weights = one.both(some_, rng)
+        pairs = [one.both(part.codes, rng) for one in apart]
+        first = np.argmin([weights.sum(axis=1) for *_, weights in pairs], axis=0)
+        for place, (one, pair) in enumerate(zip(apart, pairs, strict=True)):
+            some = np.flatnonzero(first == place)
+            if len(some):
+                low, high, weights = (found[some] for found in pair)
                 weights = weights / np.maximum(one.low.density(low), np.finfo(float).tiny)
-                rest = [other for other in apart if other is not one]
-                drawn = {one.low.name: low, one.high.name: high}
-                yield self._proposed(rows[part], apart, drawn, weights, held_, some_, rng)
+                yield self._proposed(part.pick(some), apart, {one.low.name: low, one.high.name: high}, weights, rng)
 
     def _proposed(
-        self,
-        rows: Rows,
-        apart: Sequence[Apart],
-        drawn: dict[str, Floats],
-        weights: Floats,
-        held: Mapping[str, Floats],
-        codes: Codes,
-        rng: np.random.Generator,
+        self, part: Part, apart: Sequence[Apart], drawn: dict[str, Floats], weights: Floats, rng: np.random.Generator
     ) -> Proposals:
         """Draw the other columns, each beside one that is known; and weigh all proposals."""
-        places = {p.name: p for a in apart for p in (a.low, a.high)}
+        places = _places(apart)
         while len(drawn) < len(places):
             one = next(a for a in apart if (a.low.name in drawn) != (a.high.name in drawn))
-            known, name = (one.low.name, one.high.name) if one.low.name in drawn else (one.high.name, one.low.name)
-            drawn[name], reach = one.onward(name, drawn[known], codes[name], rng)
+            known, name = one.gap.columns if one.low.name in drawn else one.gap.columns[::-1]
+            drawn[name], reach = one.onward(name, drawn[known], part.codes[name], rng)
             weights = weights * reach
-        free = [p for p in places.values() if not p.fixed]
-        root = next(a.low for a in self.apart if a in apart)
-        if not root.fixed:
-            weights = weights * root.density(drawn[root.name])
-        for place in free:
-            start, end = place.measure.low[codes[place.name]], place.measure.high[codes[place.name]]
-            weights = weights * ((drawn[place.name] >= start[:, None]) & (drawn[place.name] <= end[:, None]))
-        weights = np.where(self.broken(drawn | {}), 0.0, weights)
+        if not apart[0].low.fixed:
+            weights = weights * apart[0].low.density(drawn[apart[0].low.name])
+        free = [place for place in places.values() if not place.fixed]
+        fits = [place.fits(drawn[place.name], part.codes[place.name]) for place in free]
+        beside = {name: values[:, None] for name, values in part.values.items()}
+        weights = np.where(np.all(fits, axis=0) & ~self.broken(beside | drawn), weights, 0.0)
         whole = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, whole, out=np.zeros_like(weights), where=whole > 0)
-        both = {name: np.column_stack([drawn[name], held[name]]) for name in drawn}
-        cells = {p.name: p.find(both[p.name]) for p in free if p.weights is not None}
-        for a in apart:
-            distance = both[a.high.name] - both[a.low.name]
-            cells[a.gap.name] = a.gap.find(np.maximum(distance, 0.0))
-        bins = {p.name: np.bincount(codes[p.name], minlength=int(p.bins[-1]) + 1) for p in free if p.weights is not None}
-        return Proposals(rows, both, np.column_stack([weights, np.zeros(len(weights))]), cells, bins)
+        both = {name: np.column_stack([drawn[name], part.values[name]]) for name in places}
+        shaped = [place for place in free if place.weights is not None]
+        cells = {place.name: place.find(both[place.name]) for place in shaped}
+        cells |= {a.gap.name: a.gap.find(np.maximum(both[a.high.name] - both[a.low.name], 0.0)) for a in apart}
+        wanted = {place.name: place.rows(part.codes[place.name]) for place in shaped}
+        wanted |= {a.gap.name: a.share * len(part.rows) for a in apart}
+        return Proposals(part.rows, both, np.column_stack([weights, np.zeros(len(weights))]), cells, wanted)
 
 
-def _factors(apart: Sequence[Apart], proposals: Sequence[Proposals]) -> dict[str, Floats]:
+def _places(apart: Sequence[Apart]) -> dict[str, Place]:
+    return {place.name: place for one in apart for place in (one.low, one.high)}
+
+
+def _factors(proposals: Sequence[Proposals]) -> dict[str, Floats]:
     """Return a factor for each cell of a gap and each finer bin, with which rows are as they were counted."""
-    places = {p.name: p for a in apart for p in (a.low, a.high)}
     wanted: dict[str, Floats] = {}
     for found in proposals:
-        for name in found.cells:
-            if name in places:
-                more = places[name].counted * found.bins[name][places[name].bins]
-            else:
-                more = next(a.share for a in apart if a.gap.name == name) * len(found.rows)
-            wanted[name] = wanted.get(name, 0.0) + more
-    factors = {name: np.ones(len(counts)) for name, counts in wanted.items()}
+        wanted |= {name: wanted.get(name, 0.0) + rows for name, rows in found.wanted.items()}
+    factors = {name: np.ones(len(rows)) for name, rows in wanted.items()}
     for _ in range(STEPS):
-        for name, counts in wanted.items():
-            now = np.zeros(len(counts))
-            for found in proposals:
-                if name in found.cells:
-                    chances = found.chances(factors)
-                    now += np.bincount(found.cells[name].ravel(), chances.ravel(), minlength=len(counts))
-            factors[name] = np.clip(factors[name] * (counts + FEW) / (now + FEW), 1 / MOST, MOST)
+        for name, rows in wanted.items():
+            having = [found for found in proposals if name in found.cells]
+            parts = [np.bincount(p.cells[name].ravel(), p.chances(factors).ravel(), len(rows)) for p in having]
+            now = np.sum(parts, axis=0)
+            factors[name] = np.clip(factors[name] * (rows + FEW) / (now + FEW), 1 / MOST, MOST)
     return factors
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -55,6 +55,8 @@ class Orders:
     """All declared orders of a schema."""
 
     orders: tuple[Order, ...] = ()
+    taken: frozenset[str] = frozenset()
+    """Names of attributes, which no gap may have: it is not counted then."""
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -108,8 +110,8 @@ class Orders:
     ) -> None:
         """Draw values again, inside their bins, in rows where they are out of order; columns that are ``given`` stay.
 
-        ``inside`` has the weights of the fine bins of some columns, and of some gaps noisy counts above their variance: the
-        values of these are then drawn once more, as far apart as they say.
+        ``inside`` has the weights of the fine bins of some columns, and of the cells of some gaps: their columns' values are
+        then drawn once more, as far apart as these say.
         """
         if not self.orders:
             return
@@ -141,16 +143,15 @@ class Orders:
                 table[name] = _placed(table[name], self.measures[name].write(found[rows]), rows)
 
     def _are_broken(self, values: Mapping[str, Floats]) -> Bools:
-        """Say where values of some columns are out of order."""
-        ends = [(order, order.low.column.name, order.high.column.name) for order in self.pairs]
-        broken = [order.broken(values[low], values[high]) for order, low, high in ends if low in values and high in values]
-        return np.asarray(np.any(broken, axis=0), np.bool_)
+        """Say where values are out of order, also through others."""
+        broken = [order.broken(values[order.low.column.name], values[order.high.column.name]) for order in self.pairs]
+        return np.asarray(reduce(np.logical_or, broken), np.bool_)
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
         """How far apart the columns of each declared order lie, where their codes do not tell it."""
         found = {gap.name: gap for o in self.orders if (gap := gap_between(o.low, o.high)) is not None}
-        return tuple(found.values())
+        return tuple(gap for name, gap in found.items() if name not in self.taken)
 
     def _put_in_order(
         self,
@@ -211,9 +212,7 @@ class Orders:
 
     def _out_of_order(self, table: Mapping[str, Held]) -> Bools:
         """Say in which rows a pair is out of order, also one that is in order through others."""
-        values = {name: measure.of(table[name]) for name, measure in self.measures.items()}
-        broken = [order.broken(values[order.low.column.name], values[order.high.column.name]) for order in self.pairs]
-        return np.asarray(np.any(broken, axis=0), np.bool_)
+        return self._are_broken({name: measure.of(table[name]) for name, measure in self.measures.items()})
 
     @cached_property
     def pairs(self) -> tuple[Order, ...]:

@@ -1,4 +1,4 @@
-"""Where inside its bins a column's values lie, as lengths: each bin takes up a length of 1, and each finer bin its share of it.
+"""Where inside its bins a column's values lie, as lengths: each bin takes up a length of 1, each finer bin its share.
 
 Public: weights are released, bins are declared.
 """
@@ -39,6 +39,16 @@ class Place:
         measure = self.measure
         return measure.low[codes], measure.high[codes] + measure.times / measure.parts
 
+    def fits(self, values: Floats, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Say which values, rows × any number, lie in their rows' bins."""
+        low, high = self.measure.low[codes][:, None], self.measure.high[codes][:, None]
+        return np.asarray((values >= low) & (values <= high))
+
+    def rows(self, codes: NDArray[np.integer]) -> Floats:
+        """Return how many rows with these codes each finer bin should have."""
+        held: Floats = self.counted * np.bincount(codes, minlength=int(self.bins[-1]) + 1)[self.bins]
+        return held
+
     def up(self, values: Floats) -> Floats:
         """Return the bin of each value, and how many of the bin's rows are below it."""
         return np.interp(values, self.starts, self._up)
@@ -57,7 +67,7 @@ class Place:
     def density(self, values: Floats) -> Floats:
         """Return how likely values are among those of their bins."""
         least = _POINT * (self.starts[-1] - self.starts[0])
-        return (self.share / np.maximum(np.diff(self.starts), least))[self.find(values)]
+        return np.asarray((self.share / np.maximum(np.diff(self.starts), least))[self.find(values)])
 
     @cached_property
     def _fine(self) -> Binned:

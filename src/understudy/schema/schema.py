@@ -132,7 +132,7 @@ class Schema:
         apart columns in order lie.
         """
         found = {fine_name(c.name): c.fine.size for c in self.columns if c.fine is not None}
-        found |= {gap.name: gap.size for gap in self.gaps if gap.name not in found}
+        found |= {gap.name: gap.size for gap in self.gaps}
         return Domain.of({name: size for name, size in found.items() if name not in self.domain})
 
     @property
@@ -203,9 +203,9 @@ class Schema:
     ) -> pa.Table:
         """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
 
-        Uniformly, or by the weights that ``inside`` has for the fine bins of a column; columns in order as far apart as what it
-        has for their gap says. ``given`` are whole columns that are
-        known already. Declared orders hold, and derived columns are worked out.
+        Uniformly, or by the weights that ``inside`` has for the fine bins of a column; columns in order as far apart as
+        those for the cells of their gap say. ``given`` are whole columns that are known already. Declared orders hold, and derived
+        columns are worked out.
         """
         return self.put_together(codes, self.draw(codes, rng, inside, given))
 
@@ -360,4 +360,5 @@ def _build_zeros(schema: Schema, locate: Locate) -> tuple[tuple[DeclaredZeros, .
         problems.append(Problem(message, line=locate(("zeros", 0))))
     if problems:
         raise SchemaFileError(schema.source, problems)
-    return tuple(zeros), Orders(tuple(orders))
+    taken = {name for column in schema.domain for name in (column, fine_name(column))}
+    return tuple(zeros), Orders(tuple(orders), frozenset(taken))

@@ -37,13 +37,6 @@ def fine_weights(column: Binned, rows: Floats, counted: NDArray[np.integer], var
     return shrunk.weights
 
 
-def shrunk(counts: Floats, expected: Floats, variance: float) -> Floats:
-    """Return noisy counts drawn towards what was expected, the more the less they stand out from the noise; the sum stays."""
-    found = _Shrinking(counts, np.maximum(expected, FEWEST), variance, np.maximum(expected, FEWEST))
-    found.settle(0, len(counts))
-    return found.weights
-
-
 @dataclass(frozen=True)
 class _Shrinking:
     """Splits a bin's rows in two, again and again, as noisy counts say, as far as these stand out from the noise."""
