@@ -204,8 +204,8 @@ class Schema:
         """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
 
         Uniformly, or by the weights that ``inside`` has for the fine bins of a column; columns in order as far apart as
-        those for the cells of their gap say. ``given`` are whole columns that are known already. Declared orders hold, and derived
-        columns are worked out.
+        those for the cells of their gap say. ``given`` are whole columns that are known already. Declared orders hold, and
+        derived columns are worked out.
         """
         return self.put_together(codes, self.draw(codes, rng, inside, given))
 
