@@ -59,7 +59,7 @@ class Gap:
         """Where each cell starts, in steps: 0, 1, 2, … one by one, and then so many for each doubling."""
         most = int(self.largest / self.step + _NEARLY)
         found, width = list(range(min(PARTS, most + 1))), 1
-        while found[-1] + width <= most:
+        while PARTS * width <= most:
             found += [x for x in range(PARTS * width, 2 * PARTS * width, width) if x <= most]
             width *= 2
         return np.array(found, np.float64)
