@@ -30,6 +30,8 @@ SPIKES, END_SPIKES = 0.1, 0.5
 """How often a code stands out from those beside it; the first and the last of a column do more often."""
 SELDOM = 1e-4
 """How often a distance does."""
+HARDLY = 1.0
+"""Where fewer rows than this are as far apart or farther, there are none."""
 HIGH = 5.0
 """By how many deviations of the noise, about."""
 EMPTY = 0.1
@@ -169,7 +171,8 @@ def falling(values: Floats, sigma: float) -> Floats:
     rising = _one_by_one(np.append(0.0, values), spikes, sigma)[1:]
     back = _one_by_one(np.append(0.0, values[::-1]), spikes, sigma)[:0:-1]
     beside = np.maximum(np.append(0.0, rising[:-1]), np.append(back[1:], 0.0))
-    return _posterior(values, FALL * beside, spikes[1:], sigma)[0]
+    found, _ = _posterior(values, FALL * beside, spikes[1:], sigma)
+    return np.where(np.cumsum(found[::-1])[::-1] < HARDLY, 0.0, found)
 
 
 def _one_by_one(values: Floats, spikes: Floats, sigma: float) -> Floats:

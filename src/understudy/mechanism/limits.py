@@ -19,9 +19,6 @@ from understudy.privacy import Measurement
 from understudy.schema.gaps import Gap
 from understudy.schema.measures import Measure
 
-HARDLY = 1.0
-"""A gap reaches as far as at least so many rows do."""
-
 
 def too_far(domain: Domain, gaps: Sequence[Gap], counted: Sequence[Measurement], held: Iterable[Clique]) -> list[Zeros]:
     """Return pairs of bins that are farther apart than gaps reach, for columns that are in one of the cliques ``held``.
@@ -44,10 +41,9 @@ def too_far(domain: Domain, gaps: Sequence[Gap], counted: Sequence[Measurement],
 
 
 def _reach(gap: Gap, counted: Measurement) -> float:
-    """Return the distance that hardly any row exceeds."""
-    rows = falling(counted.values.astype(np.float64)[:-1], counted.sigma)
-    further = np.cumsum(rows[::-1])[::-1]
-    return float(gap.ends[np.count_nonzero(further >= HARDLY)])
+    """Return the distance that no row exceeds; all if there is none."""
+    rows = np.flatnonzero(falling(counted.values.astype(np.float64)[:-1], counted.sigma))
+    return float(gap.ends[rows[-1] + 1 if len(rows) else -1])
 
 
 def _beyond(low: Measure, high: Measure, reach: float) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ counted, and each column by itself stays as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -77,8 +77,11 @@ class Apart:
         first, last = (self.low.up(end - distances) for end in self.high.ends(high))
         return np.clip(first, low, low + 1.0), np.clip(last, low, low + 1.0)
 
-    def both(self, codes: Codes, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Propose both values, by the distance first; and how much likelier each pair is than it is proposed."""
+    def start(self, codes: Codes, rng: np.random.Generator) -> tuple[dict[str, Floats], Floats]:
+        """Propose both values, by the distance first; and how much likelier each pair is than it is proposed.
+
+        That is by the distances alone: how likely the lower value is by itself comes on top.
+        """
         low, high = codes[self.low.name][:, None], codes[self.high.name][:, None]
         (start, end), (first, last) = self.low.ends(low), self.high.ends(high)
         least, most = self.below(first - end + self.gap.step), self.below(last - start)
@@ -87,7 +90,8 @@ class Apart:
         first, last = self._room(low, high, distances)
         room = np.maximum(last - first, 0.0)
         values = self.low.at(first + rng.random(shape) * room)
-        return values, self.high.measure.snapped(values + distances), room * np.maximum(most - least, 0.0)
+        weights = room * np.maximum(most - least, 0.0) / np.maximum(self.low.density(values), np.finfo(float).tiny)
+        return {self.low.name: values, self.high.name: self.high.measure.snapped(values + distances)}, weights
 
     def onward(
         self, name: str, known: Floats, codes: NDArray[np.integer], rng: np.random.Generator
@@ -118,10 +122,6 @@ class Part:
     def of(cls, rows: Rows, values: Mapping[str, Floats], codes: Codes) -> Part:
         """Pick rows of a table."""
         return cls(rows, {n: v[rows] for n, v in values.items()}, {n: c[rows] for n, c in codes.items()})
-
-    def pick(self, some: Rows) -> Part:
-        """Pick some of these rows."""
-        return replace(Part.of(some, self.values, self.codes), rows=self.rows[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,35 +186,21 @@ class Distances:
                 yield np.flatnonzero(rows.reshape(-1) == place), found
 
     def _proposals(self, part: Part, apart: Sequence[Apart], rng: np.random.Generator) -> Iterator[Proposals]:
-        """Yield proposals for rows, beside values that stay. Where none does, the gap that is the least likely between its
-        bins is drawn first.
-        """
+        """Yield proposals for rows: what goes with values that stay, else some from each gap on, the others after it."""
         places = _places(apart)
         stays = {n: np.repeat(part.values[n][:, None], PROPOSED, axis=1) for n, place in places.items() if place.fixed}
         if len(stays) == len(places) or not len(part.rows):
             return
         if stays:
-            yield self._proposed(part, apart, stays, np.ones((len(part.rows), PROPOSED)), rng)
-            return
-        pairs = [one.both(part.codes, rng) for one in apart]
-        first = np.argmin([weights.sum(axis=1) for *_, weights in pairs], axis=0)
-        for place, (one, pair) in enumerate(zip(apart, pairs, strict=True)):
-            some = np.flatnonzero(first == place)
-            if len(some):
-                low, high, weights = (found[some] for found in pair)
-                weights = weights / np.maximum(one.low.density(low), np.finfo(float).tiny)
-                yield self._proposed(part.pick(some), apart, {one.low.name: low, one.high.name: high}, weights, rng)
+            found = [_completed(part, apart, stays, np.ones((len(part.rows), PROPOSED)), rng)]
+        else:
+            found = [_completed(part, apart, *one.start(part.codes, rng), rng) for one in apart]
+        drawn = {name: np.concatenate([values[name] for values, _ in found], axis=1) for name in places}
+        yield self._weighed(part, apart, drawn, np.concatenate([weights for _, weights in found], axis=1))
 
-    def _proposed(
-        self, part: Part, apart: Sequence[Apart], drawn: dict[str, Floats], weights: Floats, rng: np.random.Generator
-    ) -> Proposals:
-        """Draw the other columns, each beside one that is known; and weigh all proposals."""
+    def _weighed(self, part: Part, apart: Sequence[Apart], drawn: dict[str, Floats], weights: Floats) -> Proposals:
+        """Leave out proposals that do not fit; and say of all where they are in what is fitted."""
         places = _places(apart)
-        while len(drawn) < len(places):
-            one = next(a for a in apart if (a.low.name in drawn) != (a.high.name in drawn))
-            known, name = one.gap.columns if one.low.name in drawn else one.gap.columns[::-1]
-            drawn[name], reach = one.onward(name, drawn[known], part.codes[name], rng)
-            weights = weights * reach
         if not apart[0].low.fixed:
             weights = weights * apart[0].low.density(drawn[apart[0].low.name])
         free = [place for place in places.values() if not place.fixed]
@@ -230,6 +216,18 @@ class Distances:
         wanted = {place.name: place.rows(part.codes[place.name]) for place in shaped}
         wanted |= {a.gap.name: a.share * len(part.rows) for a in apart}
         return Proposals(part.rows, both, np.column_stack([weights, np.zeros(len(weights))]), cells, wanted)
+
+
+def _completed(
+    part: Part, apart: Sequence[Apart], drawn: dict[str, Floats], weights: Floats, rng: np.random.Generator
+) -> tuple[dict[str, Floats], Floats]:
+    """Draw the other columns, each beside one that is known."""
+    while len(drawn) < len(_places(apart)):
+        one = next(a for a in apart if (a.low.name in drawn) != (a.high.name in drawn))
+        known, name = one.gap.columns if one.low.name in drawn else one.gap.columns[::-1]
+        values, reach = one.onward(name, drawn[known], part.codes[name], rng)
+        drawn, weights = drawn | {name: values}, weights * reach
+    return drawn, weights
 
 
 def _places(apart: Sequence[Apart]) -> dict[str, Place]:
