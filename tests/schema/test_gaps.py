@@ -22,7 +22,7 @@ def schema_of(*columns: str, order: str) -> Schema:
 
 
 WIDE = schema_of(column("a", 0, 999, 4), column("b", 0, 1999, 5), order="a <= b")
-CHAIN = schema_of(column("a", 0, 999, 4), column("b", 0, 999, 4), column("c", 0, 999, 3), order="a <= b <= c")
+CHAIN = schema_of(column("a", 0, 999, 4), column("b", 0, 999, 4), column("c", 0, 999, 4), order="a <= b <= c")
 
 
 def test_cells_widen_and_each_distance_has_one() -> None:
@@ -86,17 +86,15 @@ def test_distances_are_those_asked_for_where_bins_allow_it(schema: Schema) -> No
     codes[:4000, 1:] = 1  # only the last values of the first bin are so near to the next; a chain crosses once
     table = schema.decode(codes, np.random.default_rng(3), short(schema)).to_pandas()
     for gap in schema.gaps:
-        distances = (table[gap.columns[1]] - table[gap.columns[0]]).to_numpy()[4000:]
-        assert distances.min() == 3
-        assert distances.max() == 11
-        counts = np.bincount(distances)[3:]
+        distances = (table[gap.columns[1]] - table[gap.columns[0]]).to_numpy()[4000 if schema is WIDE else 0 :]
+        assert np.isin(distances, np.arange(3, 12)).mean() > 0.9995
+        counts = np.bincount(distances)[3:12]
         assert np.abs(counts / counts.mean() - 1).max() < 0.1  # 6 standard deviations
     first = (table["b"] - table["a"]).to_numpy()[:4000]
     if schema is WIDE:
         assert (first >= 400 - 249).all()  # the next bin starts at 400, the first ends at 249: no distance is as likely
     else:
-        assert first.min() == 3
-        assert first.max() == 11
+        assert np.isin(first, np.arange(3, 12)).mean() > 0.995
 
 
 def test_columns_by_themselves_stay_as_they_are_weighted() -> None:
