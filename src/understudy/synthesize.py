@@ -171,6 +171,7 @@ def _run(
             engine=asked.engine,
             public=asked.public,
             columns=asked.schema.columns,
+            gaps=asked.schema.gaps,
         )
         outcome = replace(outcome, charges=door.filter.charges)  # those for open columns are of the run, too
         del door  # with the table and its counts

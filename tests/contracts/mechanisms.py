@@ -20,6 +20,7 @@ from understudy.mechanism import Event, Mechanism, registry
 from understudy.mechanism.public import Public
 from understudy.model import fit
 from understudy.privacy import Budget, Door, Unit
+from understudy.schema import Schema
 from understudy.source import Source, open_source, unopened
 from understudy.workload import Workload
 
@@ -74,11 +75,21 @@ def informed() -> list[str]:
     return [name for name in registered() if registry.mechanism(name).takes_public]
 
 
-def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.MonkeyPatch, *, public: Any = None) -> Seen:
+def play(
+    data: Any,
+    how: Mechanism,
+    unit: Unit,
+    tape: Tape,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    public: Any = None,
+    declared: Schema | None = None,
+) -> Seen:
     """Run a mechanism behind a door on which ``tape`` is the noise; an error is part of what is seen."""
-    known = None if public is None else Public(open_source(public, schema()))
-    fine = unopened(data, schema()).fine
-    source = Watched(open_source(data, schema()))
+    declared = declared or schema()
+    known = None if public is None else Public(open_source(public, declared))
+    fine = unopened(data, declared).fine
+    source = Watched(open_source(data, declared))
     workload = Workload.all_kway(source.domain, 2)
     events: list[Event] = []
     error, model = "", b""
@@ -87,7 +98,12 @@ def play(data: Any, how: Mechanism, unit: Unit, tape: Tape, monkeypatch: pytest.
         door = Door(source, Budget.of(rho=RHO), unit=unit, expect=how.expects(workload), fine=fine)
         try:
             outcome = how.run(
-                door, workload, on_event=lambda e: events.append(timeless(e)), estimator=ESTIMATOR, public=known
+                door,
+                workload,
+                on_event=lambda e: events.append(timeless(e)),
+                estimator=ESTIMATOR,
+                public=known,
+                gaps=declared.gaps,
             )
         except AssertionError:
             raise
@@ -103,14 +119,21 @@ def _bytes(marginals: Sequence[NDArray[np.float64]]) -> bytes:
 
 
 def violations(
-    name: str, pair: Any, monkeypatch: pytest.MonkeyPatch, make: Any = arrow, *, public: Any = None, **options: Any
+    name: str,
+    pair: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Any = arrow,
+    *,
+    public: Any = None,
+    declared: Schema | None = None,
+    **options: Any,
 ) -> list[str]:
     """Record on one table, replay on the other, and list what a stranger could tell them apart by."""
     how = registry.mechanism(name, **options)
     first = Tape(seed=7)
-    recorded = play(make(pair.table), how, pair.unit, first, monkeypatch, public=public)
+    recorded = play(make(pair.table), how, pair.unit, first, monkeypatch, public=public, declared=declared)
     again = Tape(seed=7, frozen=first.draws)
-    replayed = play(make(pair.other), how, pair.unit, again, monkeypatch, public=public)
+    replayed = play(make(pair.other), how, pair.unit, again, monkeypatch, public=public, declared=declared)
     amounts = [rho for rho, _ in recorded.charges]
     total = [] if sum(amounts) <= RHO else ["more was spent than the budget"]
     linear = [at for at, (_, purpose) in enumerate(recorded.charges, start=1) if LINEAR.match(purpose)]

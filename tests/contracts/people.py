@@ -62,8 +62,19 @@ TYPES = pa.schema(
 """The tables have two columns more than the schema, and another order."""
 
 
+ORDER = """
+[[zeros]]
+always = 'age <= `Größe "cm"`'
+"""
+
+
 def schema() -> Schema:
     return parse_schema(SCHEMA_TEXT)
+
+
+def ordered() -> Schema:
+    """The same columns, two of them in order: how far apart they are is counted, too."""
+    return parse_schema(SCHEMA_TEXT + ORDER)
 
 
 def person(city: str | None, age: int | None, height: float | None, seen: bool | None, joined: date | None) -> Row:
@@ -138,6 +149,15 @@ def code(row: Row) -> tuple[int, ...]:
         2 if seen is None else int(seen),
         4 if joined is None else min(max(joined.year - 2020, 0), 3),
     )
+
+
+def apart(row: Row) -> int:
+    """Return the cell of how far the height is above the age: steps of 8 / 2**30, then four a doubling; else the last."""
+    age, height = row["age"], row[HEIGHT]
+    if age is None or height is None or not 0 <= age <= height <= 8:
+        return 4 + 28 * 4 + 1
+    steps = int((height - age) * 2**27 + 1e-6)
+    return steps if steps < 4 else 4 * (steps.bit_length() - 2) + (steps >> steps.bit_length() - 3) - 4
 
 
 def codes(rows: Sequence[Row]) -> NDArray[np.int64]:

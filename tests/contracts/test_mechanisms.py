@@ -20,7 +20,7 @@ from understudy.workload import Workload
 from .forms import FORMS
 from .mechanisms import informed, registered, violations
 from .neighbours import PAIRS, QUICK, WRONG_TYPES, Pair, pairs
-from .people import arrow
+from .people import arrow, ordered
 from .tape import Draw, Parted, cost, differences
 
 pytestmark = [pytest.mark.promise(n) for n in (10, 11, 12, 13, 17)]
@@ -43,6 +43,14 @@ def test_a_neighbour_cannot_be_told_apart(name: str, options: str, pair: Pair, m
 def test_a_neighbour_cannot_be_told_apart_beside_public_data(name: str, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """The public table holds rows of the private one, and so is near to it."""
     assert violations(name, pair, monkeypatch, public=arrow(PUBLIC)) == []
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_a_neighbour_cannot_be_told_apart_by_how_far_apart_its_values_are(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two columns in order: a record moves one cell of their gap, and the last fit follows from noisy counts of it."""
+    assert violations("mst", pair, monkeypatch, declared=ordered()) == []
 
 
 LOOSE = ("pandas_objects", "dict_of_lists", "dict_of_arrays", "csv_file", "csv_windows", "csv_gzip", "tsv_glob")

@@ -15,18 +15,19 @@ from understudy.errors import SourceError
 from understudy.schema import Schema, parse_schema
 
 from .forms import FORMS, opened
-from .people import ANNA, CLIQUES, KEN, SCHEMA_TEXT, Row, random_people, schema
+from .people import ANNA, CLIQUES, KEN, ORDER, SCHEMA_TEXT, Row, ordered, random_people
 
 ROWS = 5
 LIMITED = [name for name in FORMS if name not in ("code_array", "partitions")]
 """Codes have no column for a person; a source that counts elsewhere limits for itself."""
-INSIDE = [(name,) for name in schema().fine]
+INSIDE = [(name,) for name in ordered().fine]
+"""Where inside its bins each column lies, and how far apart two columns in order."""
 PLACES = ("front", "end", "among the others")
 
 
 @cache
 def limited(rows: int = ROWS) -> Schema:
-    return parse_schema(f'person = "patient"\nrows_per_person = {rows}\n{SCHEMA_TEXT}')
+    return parse_schema(f'person = "patient"\nrows_per_person = {rows}\n{SCHEMA_TEXT}{ORDER}')
 
 
 def of(patient: Any, rows: Sequence[Row]) -> list[Row]:

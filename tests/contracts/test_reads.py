@@ -74,6 +74,28 @@ def test_which_sums_are_asked_for_is_decided_without_reading(name: str, monkeypa
     assert 0.999 * kept < sum(m.rho for m in last) <= kept
 
 
+@pytest.mark.promise(10)
+@pytest.mark.promise(9)
+def test_how_far_apart_columns_are_is_read_inside_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what bins are too far apart is decided by the noisy answer."""
+    text = '[columns.{}]\nkind = "integer"\nmin = 0\nmax = 999\nbins = 10\nother = 0\n'
+    schema = parse_schema(text.format("came") + text.format("left") + '[[zeros]]\nalways = "came <= left"\n')
+    came = np.random.default_rng(0).integers(0, 990, ROWS)
+    table = {"came": came, "left": came + came % 7}
+    door = Door(open_source(table, schema), Budget.of(rho=0.5), noise=ResearchNoise(0), fine=schema.fine)
+    watch(door, monkeypatch)
+    outcome = mechanism("mst").run(
+        door, Workload.all_kway(schema.domain, 2), zeros=schema.zeros, columns=schema.columns, gaps=schema.gaps
+    )
+    assert [m.clique for m in outcome.inside][-1] == ("left above came",)
+    assert len({m.rho for m in outcome.inside}) == 1
+    charged = [c.rho for c in door.filter.charges if "above" in c.purpose]
+    assert charged == [outcome.inside[-1].rho]
+    assert outcome.model is not None
+    pair = outcome.model.marginal(("came", "left"))
+    assert np.triu(pair, 2).sum() < 1e-6 * pair.sum() < np.triu(pair, 1).sum()
+
+
 def watch(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a door fail where counts are read outside a question."""
     asking, ask, read = [False], Door.ask, door._read

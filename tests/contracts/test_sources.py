@@ -15,7 +15,7 @@ from understudy.errors import SchemaError, WorkloadError
 from understudy.schema.column import fine_name
 
 from .forms import FORMS, opened
-from .people import CLIQUES, HEIGHT, TABLES, Row, brute_force, schema
+from .people import CLIQUES, HEIGHT, TABLES, Row, apart, brute_force, ordered, schema
 
 
 @cache
@@ -72,6 +72,23 @@ def test_values_inside_bins_are_counted_as_in_a_walk_over_the_rows(form: str, ta
         assert all(ordered[end - 1] < ordered[end] for end in ends)  # equal values share a fine bin
         assert fine.sum() == len(rows)
         assert len(ends) > (3 if table == "random" else 0)
+
+
+@pytest.mark.promise(13)
+@pytest.mark.promise(27)
+@pytest.mark.parametrize("table", ["empty", "outside the schema", "random"])
+@pytest.mark.parametrize("form", WITH_VALUES)
+def test_how_far_apart_columns_in_order_are_is_counted_as_in_a_walk(form: str, table: str, tmp_path: Path) -> None:
+    declared, rows = ordered(), rows_of(table)
+    name = f"{HEIGHT} above age"
+    assert [*declared.fine] == [fine_name(HEIGHT), fine_name("joined"), name]
+    counts = opened(FORMS[form](rows, tmp_path), declared).count([(name,), ("age",)])[0]
+    truth = np.zeros(declared.fine[name], np.int64)
+    for row in rows:
+        truth[apart(row)] += 1
+    np.testing.assert_array_equal(counts, truth)
+    assert counts.dtype == np.int64
+    assert (counts > 0).sum() > (3 if table == "random" else -1)
 
 
 @pytest.mark.parametrize("form", FORMS)

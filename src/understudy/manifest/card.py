@@ -161,10 +161,13 @@ def _checked(manifest: Manifest) -> str:
 def _inside(manifest: Manifest) -> str:
     if not manifest.inside:
         return "drawn evenly"
-    names = _cell(", ".join(entry.column for entry in manifest.inside))
-    added = _cell(", ".join(entry.column for entry in manifest.sums))
-    sums = f" and noisy sums of {added}" if added else ""
-    return f"drawn by noisy counts of finer bins inside the bins of {names}{sums} (in inside/); of other columns evenly"
+    names = ", ".join(entry.column for entry in manifest.inside if entry.above is None)
+    gaps = ", ".join(f"{entry.column} above {entry.above}" for entry in manifest.inside if entry.above is not None)
+    added = ", ".join(entry.column for entry in manifest.sums)
+    finer = f"noisy counts of finer bins inside the bins of {names}" if names else ""
+    apart = f"noisy counts of how far {gaps} lies" if gaps else ""
+    sums = f"noisy sums of {added}" if added else ""
+    return f"drawn by {_cell(' and '.join(filter(None, (finer, apart, sums))))} (in inside/); of other columns evenly"
 
 
 def _cell(text: str) -> str:

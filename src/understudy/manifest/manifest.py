@@ -215,9 +215,13 @@ class CheckEntry(Entry):
 
 
 class InsideEntry(Entry):
-    """One look at where inside its bins a column's values lie: noisy counts of finer bins, in ``inside/``."""
+    """One look at where inside its bins a column's values lie: noisy counts of finer bins, in ``inside/``.
+
+    Or at how far they lie above those of a column that is never above it.
+    """
 
     column: str
+    above: str | None = Field(default=None, description="The column below it, where distances from it were counted.")
     cells: Size = Field(description="How many finer bins were counted, with those of missing and other values.")
     sigma: Finite = Field(ge=0, description="The standard deviation of the noise on each count.")
     rho: Amount = Field(description="What it cost.")

@@ -13,12 +13,13 @@ Where one weighted sum of the column was measured (``sums.py``), the counts are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.domain import Domain, Zeros
 from understudy.model import Observation
 from understudy.schema.within import CLOSE, PASSES, Within
 
@@ -33,6 +34,10 @@ FALL = 0.4
 """What is expected of a code, as a part of the larger count beside it; it may be off by as much as itself."""
 SPIKES, END_SPIKES = 0.1, 0.5
 """How often a code stands out from those beside it; the first and the last of a column do more often."""
+SELDOM = 1e-4
+"""How often a distance does."""
+HARDLY = 1.0
+"""Where fewer rows than this are as far apart or farther, there are none."""
 HIGH = 5.0
 """By how many deviations of the noise, about."""
 EMPTY = 0.1
@@ -83,6 +88,18 @@ def anchored(
     kept = [o for o in observations if not (_is_sum(o) and o.clique[0] in some)]
     anchors = [_anchor(observations, attribute, total, firm) for attribute in attributes]
     return [*kept, *(anchor for anchor in anchors if anchor is not None)]
+
+
+def columns_held(
+    domain: Domain, numeric: Collection[str], far: Sequence[Zeros], *, every: bool
+) -> tuple[list[str], list[str]]:
+    """Return the columns that the last fit is held to firmly, and those loosely, which are none but with ``every``.
+
+    Columns that cannot be too ``far`` apart are left out: held by themselves, two of them would disagree.
+    """
+    free = [a for a in domain if not any(a in zeros.clique for zeros in far)]
+    others = [a for a in free if every and a not in numeric and domain[a] >= FEWEST_CODES]
+    return [a for a in free if a in numeric], others
 
 
 def _is_sum(observation: Observation) -> bool:
@@ -151,6 +168,18 @@ def _settled(values: Floats, sigma: float, total: float) -> tuple[Floats, Floats
         found = np.maximum(found + missing * weights / weights.sum(), 0.0)
     close = abs(total - float(found.sum())) <= CLOSE * total
     return (found * (total / float(found.sum())) if close else on_simplex(values, total)), variance
+
+
+def falling(values: Floats, sigma: float) -> Floats:
+    """Return noisy counts of cells that widen as counts of at least 0, none of which stands out by itself: beyond the last
+    that is more than noise, they fall off.
+    """
+    spikes = np.full(len(values) + 1, SELDOM)
+    rising = _one_by_one(np.append(0.0, values), spikes, sigma)[1:]
+    back = _one_by_one(np.append(0.0, values[::-1]), spikes, sigma)[:0:-1]
+    beside = np.maximum(np.append(0.0, rising[:-1]), np.append(back[1:], 0.0))
+    found, _ = _posterior(values, FALL * beside, spikes[1:], sigma)
+    return np.where(np.cumsum(found[::-1])[::-1] < HARDLY, 0.0, found)
 
 
 def _one_by_one(values: Floats, spikes: Floats, sigma: float) -> Floats:

@@ -21,6 +21,7 @@ from understudy.mechanism.running import Run
 from understudy.model import EngineFor, on_cpu
 from understudy.privacy import Door
 from understudy.schema import Column
+from understudy.schema.gaps import Gap
 from understudy.workload import Workload
 
 
@@ -72,11 +73,13 @@ class Mechanism(ABC):
         engine: EngineFor = on_cpu,
         public: Public | None = None,
         columns: Sequence[Column] = (),
+        gaps: Sequence[Gap] = (),
     ) -> Outcome:
         """Run on the table behind ``door``, spending all that is left of its budget.
 
         A ``public`` table of the same schema helps a mechanism that ``takes_public``; others are not given one.
-        ``columns`` are the schema's: what their numbers add up to is asked for where there is a model to tell it to.
+        ``columns`` are the schema's: what their numbers add up to is asked for where there is a model to tell it to. So are
+        ``gaps``: the last fit is held to what the door's counts of them say.
         ``estimator`` takes the place of ``fit`` where models are graphical.
         """
         if public is not None and not (self.takes_public and self.estimation.graphical):
@@ -96,5 +99,6 @@ class Mechanism(ABC):
                 inside=self.config.for_inside,
                 public=public,
                 columns=columns if isinstance(self.config, ModelConfig) else (),
+                gaps=gaps,
             )
         )

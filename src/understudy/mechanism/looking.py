@@ -22,6 +22,7 @@ from understudy.privacy import Door, Linear, Marginal, Matrix, Measurement, line
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, fine_name
 from understudy.schema.within import Within, fine_values
+from understudy.workload import Workload
 
 SUMS = "sums of columns, finer bin by finer bin"
 FOR_SUMS = Fraction(1, 2)
@@ -42,6 +43,19 @@ class Looking(Notes):
     sums: list[Measurement]
     """Noisy sums of columns, finer bin by finer bin."""
     measurements: list[Measurement]
+    workload: Workload
+    rho: Fraction
+    _asides: dict[str, Fraction]
+    _inside: Fraction
+
+    def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
+        """Keep a share of the budget for what lies inside bins, and a part of it for sums of columns that are asked for."""
+        wanted = {name for name in self.workload.attributes if fine_name(name) in self.door.fine}
+        self.columns = {name: column for name, column in summable(columns).items() if name in wanted}
+        whole = share * self.rho if self.door.fine else Fraction(0)
+        self.rho -= whole
+        self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
+        self._inside = whole - self._asides[SUMS]
 
     @property
     def observations(self) -> list[Observation]:

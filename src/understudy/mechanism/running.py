@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, WorkloadError
-from understudy.mechanism.anchors import FEWEST_CODES, LOOSE, anchored
+from understudy.mechanism.anchors import LOOSE, anchored, columns_held
 from understudy.mechanism.candidates import estimates, units
 from understudy.mechanism.estimators import PGM, Estimation
 from understudy.mechanism.events import (
@@ -33,7 +33,8 @@ from understudy.mechanism.events import (
     RunStarted,
     Selected,
 )
-from understudy.mechanism.looking import FOR_SUMS, SUMS, Looking, summable
+from understudy.mechanism.limits import too_far
+from understudy.mechanism.looking import SUMS, Looking
 from understudy.mechanism.outcome import ASKED_AGAIN, Outcome, PublicUse, Round
 from understudy.mechanism.public import Prior, Public
 from understudy.mechanism.schedule import RoundBudget
@@ -56,6 +57,7 @@ from understudy.privacy import (
 )
 from understudy.privacy.noise import NoiseKind
 from understudy.schema.column import Column, fine_name
+from understudy.schema.gaps import Gap
 from understudy.workload import Workload
 
 Result = TypeVar("Result")
@@ -96,10 +98,12 @@ class Run(Looking):
         inside: Fraction = Fraction(0),
         public: Public | None = None,
         columns: Sequence[Column] = (),
+        gaps: Sequence[Gap] = (),
     ) -> None:
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
         self.name, self.door, self.workload, self.zeros, self.public = name, door, workload, tuple(zeros), public
+        self.gaps = tuple(gaps)
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
@@ -119,15 +123,6 @@ class Run(Looking):
         self._engine, self.estimation = engine, estimation
         self.clock: Callable[[], float] = door.timed(clock)
         self._began = self.clock()
-
-    def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
-        """Keep a share of the budget for what lies inside bins, and a part of it for sums of columns that are asked for."""
-        wanted = {name for name in self.workload.attributes if fine_name(name) in self.door.fine}
-        self.columns = {name: column for name, column in summable(columns).items() if name in wanted}
-        whole = share * self.rho if self.door.fine else Fraction(0)
-        self.rho -= whole
-        self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
-        self._inside = whole - self._asides[SUMS]
 
     @property
     def domain(self) -> Domain:
@@ -318,7 +313,10 @@ class Run(Looking):
         self.prior, self.fit = prior, None
         return self.estimate(0)
 
-    def _fit(self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list) -> Model:
+    def _fit(
+        self, round_index: int, estimator: Callable[..., Fit[Model]], prepared: Prepared = list, far: Sequence[Zeros] = ()
+    ) -> Model:
+        zeros = (*self.zeros, *far)
         began = self.clock()
         on: dict[str, Any] = {"engine": self._engine(self.size)} if self.estimation.engine else {}
         start = None if self.fit is None else self.fit.model
@@ -331,8 +329,8 @@ class Run(Looking):
             self._journal,
             self._fits[-1],
             self.domain,
-            self.zeros,
-            lambda: estimator(self.domain, prepared(informed(observations)), zeros=self.zeros, start=start, **on),
+            zeros,
+            lambda: estimator(self.domain, prepared(informed(observations)), zeros=zeros, start=start, **on),
             engine=self._engine,
         )
         self.fit, self.size, fit = found.fit, found.size, found.fit
@@ -342,19 +340,18 @@ class Run(Looking):
         return fit.model
 
     def _fit_at_the_end(self, total: float, last: Prepared, every_column: bool) -> None:
-        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns of numbers, and
-        loosely to what they say of ``every_column``.
-        """
+        """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns."""
         if rho := self.take(SUMS):
             self._ask_sums(rho, self.observations, total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-        others = [a for a in self.domain if every_column and a not in numeric and self.domain[a] >= FEWEST_CODES]
+        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques) if self.estimation.keeps_zeros else []
+        firmly, loosely = columns_held(self.domain, numeric, far, every=every_column)
         told = self._told(self.observations, total)
 
-        def held(found: Sequence[Observation]) -> Sequence[Observation]:
-            return anchored(anchored([*last(found), *told], numeric, total), others, total, LOOSE)
+        def prepared(found: Sequence[Observation]) -> Sequence[Observation]:
+            return anchored(anchored([*last(found), *told], firmly, total), loosely, total, LOOSE)
 
-        self._fit(len(self.rounds), self.estimation.at_the_end, held)
+        self._fit(len(self.rounds), self.estimation.at_the_end, prepared, far)
 
     def outcome(
         self,
@@ -366,9 +363,8 @@ class Run(Looking):
         last: Prepared = list,
         every_column: bool = False,
     ) -> Outcome:
-        """Close the record. The model that is handed out is fitted once more, closer than a round needs, to what ``last``
-        makes of the answers and to what they say of ``every_column``, and compared with the table on the marginals
-        ``checked``.
+        """Close the record. The model that is handed out is fitted once more, closer, to what ``last`` makes of the answers
+        and to what they say of ``every_column``, and compared with the table on the marginals ``checked``.
         """
         if self.fit is not None:
             self._fit_at_the_end(self.fit.model.total, last, every_column)

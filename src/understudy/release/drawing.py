@@ -35,7 +35,9 @@ class Drawing:
             self._model = contents.model.given(codes) if codes else contents.model
         except SchemaError:
             values = ", ".join(f"{name} = {value}" for name, value in (given or {}).items())
-            raise SchemaError(f"No row can have {values}: the schema declares that impossible.") from None
+            raise SchemaError(
+                f"No row can have {values}: the schema declares that impossible, or columns in order are never so far apart."
+            ) from None
         self._near = _refined_towards(contents.workload) if refined else None
         if refined:
             self._model.keep_answers(ASKED_AGAIN)  # each part is refined towards the same

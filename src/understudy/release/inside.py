@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.mechanism.anchors import falling
 from understudy.mechanism.sums import of_codes, weights_of
 from understudy.model import Model, Observation
 from understudy.privacy import Measurement
@@ -20,18 +21,23 @@ from understudy.schema.within import Within
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
-"""For a column, a weight for each of its finer bins: what share of the bin's rows lies there, times those rows."""
+"""For a column, a weight for each of its finer bins: what share of the bin's rows lies there, times those rows. For a gap
+between columns in order, the rows of each of its cells."""
 
 
 def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]) -> dict[str, Floats]:
-    """Return the weights of each column that was measured: by counts of its finer bins, and by a sum over them."""
+    """Return the weights of each column that was looked inside of, by all answers about it; and of each gap."""
     sums = {m.clique: m for m in measured if m.query is not None}
+    counts = {m.clique: m for m in measured if m.query is None}
     found = {}
     for column, within in _counted(schema, model, measured):
         asked = sums.get((fine_name(column.name),))
         told = within if asked is None else within.told(weights_of(asked), float(asked.values[0]), asked.sigma**2)
         assert column.fine is not None
         found[column.name] = told.rows[: len(column.fine.bins.lowest)]
+    for gap in schema.gaps:
+        if (noisy := counts.get((gap.name,))) is not None:
+            found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
     return found
 
 

@@ -210,16 +210,14 @@ def _round(r: Round) -> RoundEntry:
 
 
 def _inside(found: Measurement, schema: Schema) -> InsideEntry:
-    return InsideEntry(column=_column(found, schema), cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
+    names = {fine_name(name): (name, None) for name in schema.domain} | {gap.name: gap.columns[::-1] for gap in schema.gaps}
+    column, above = names[found.clique[0]]
+    return InsideEntry(column=column, above=above, cells=found.values.size, sigma=found.sigma, rho=Amount.of(found.rho))
 
 
 def _sum(found: Measurement, schema: Schema) -> SumEntry:
-    return SumEntry(column=_column(found, schema), sigma=found.sigma, rho=Amount.of(found.rho))
-
-
-def _column(found: Measurement, schema: Schema) -> str:
-    """Return the column of which finer bins were asked for."""
-    return next(name for name in schema.domain if found.clique == (fine_name(name),))
+    column = next(name for name in schema.domain if found.clique == (fine_name(name),))
+    return SumEntry(column=column, sigma=found.sigma, rho=Amount.of(found.rho))
 
 
 def _bounds(outcome: Outcome, table: _Weighted, confidence: float, rng: np.random.Generator) -> list[BoundEntry]:

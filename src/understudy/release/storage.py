@@ -35,6 +35,7 @@ from understudy.release.tables import read_table, write_tables
 from understudy.release.toml import schema_toml
 from understudy.schema import Schema, parse_schema
 from understudy.schema.column import fine_name
+from understudy.schema.gaps import gap_name
 
 LARGEST_JSON = 1 << 28
 ROOM, BYTES_PER_VALUE = 32 << 20, 24
@@ -264,8 +265,9 @@ def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measur
     if not manifest.inside:
         return ()
     found = _read_measurements(folder, schema.fine, manifest.private)
-    listed = [(entry.column, 0) for entry in manifest.inside] + [(entry.column, 1) for entry in manifest.sums]
-    if [(m.clique, 0 if m.query is None else m.query.answers) for m in found] != [((fine_name(c),), n) for c, n in listed]:
+    counted = [fine_name(e.column) if e.above is None else gap_name(e.above, e.column) for e in manifest.inside]
+    listed = [((name,), 0) for name in counted] + [((fine_name(entry.column),), 1) for entry in manifest.sums]
+    if [(m.clique, 0 if m.query is None else m.query.answers) for m in found] != listed:
         raise FormatError(f"{folder} is damaged: it does not hold the columns that release.json lists.")
     return found
 

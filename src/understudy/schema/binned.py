@@ -169,13 +169,18 @@ class Binned(Column):
         self, codes: NDArray[np.integer], rng: np.random.Generator, inside: NDArray[np.float64] | None = None
     ) -> pa.Array:
         """Draw a value inside each bin: uniformly, or with a weight for each fine bin."""
-        ordinary = np.minimum(codes, self.places.ordinary - 1)
-        numbers = self.bins.draw(ordinary, rng) if inside is None else self._drawn(ordinary, inside, rng)
+        numbers = self.draw_numbers(np.minimum(codes, self.places.ordinary - 1), rng, inside)
         if self.places.own_other is not None and self.other_number is not None:
             numbers = np.where(codes == self.places.own_other, self.other_number, numbers)
         null = np.asarray(codes == (-1 if self.places.null is None else self.places.null))
         written = self.scale.write(numbers, null)
         return written if self.null_value is None else pc.fill_null(written, pa.scalar(self.null_value, self.type))
+
+    def draw_numbers(
+        self, bins: NDArray[np.integer], rng: np.random.Generator, inside: NDArray[np.float64] | None = None
+    ) -> Numbers:
+        """Draw a number of the scale inside each bin."""
+        return self.bins.draw(bins, rng) if inside is None else self._drawn(bins, inside, rng)
 
     def _drawn(self, codes: NDArray[np.integer], inside: NDArray[np.float64], rng: np.random.Generator) -> Numbers:
         """Draw evenly from what lies inside each bin: of n rows, each takes another n-th part of it."""

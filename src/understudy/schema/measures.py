@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.schema.binned import Binned
-from understudy.schema.bins import Numbers
+from understudy.schema.bins import Numbers, RealBins
 from understudy.schema.cells import Categories, Kind, Objects
 from understudy.schema.column import Column, Held
 from understudy.schema.listed import Listed
@@ -59,9 +59,9 @@ class Measure:
 
     def _of_codes(self, numbers: Numbers) -> Floats:
         extra = np.full(self.column.size - len(numbers), np.nan)
-        return np.append(self._values(numbers), extra)
+        return np.append(self.values(numbers), extra)
 
-    def _values(self, numbers: Numbers) -> Floats:
+    def values(self, numbers: Numbers) -> Floats:
         """Return the numbers of a scale as values; the float nearest to each, so that equal values are equal."""
         floats = numbers.astype(np.float64)
         return floats if self.times == 0 or isinstance(self.column, Listed) else floats * self.times / self.parts
@@ -84,7 +84,7 @@ class Measure:
         found = np.full(len(held), np.nan)
         for part in cells_of(held).parts:
             if part.kind is not Kind.MISSING and (numbers := _numbers(self.column, part.kind, part.values)) is not None:
-                found[part.rows] = self._values(numbers)
+                found[part.rows] = self.values(numbers)
         return found
 
     def least(self, values: Floats, *, above: bool) -> Floats:
@@ -106,6 +106,16 @@ class Measure:
             beyond = self._stepped(steps) >= values if below else self._stepped(steps) > values
             steps = steps - beyond
         return self._stepped(steps)
+
+    def snapped(self, values: Floats) -> Floats:
+        """Return the largest possible value that is not above each of ``values``, but for what rounding adds."""
+        if self.times == 0:
+            return self._held(values)
+        return self._stepped(np.floor(values * self.parts / self.times + 1e-6))
+
+    def _held(self, values: Floats) -> Floats:
+        single = isinstance(self.column, Binned) and isinstance(self.column.bins, RealBins) and self.column.bins.single
+        return values.astype(np.float32).astype(np.float64) if single else values
 
     def _stepped(self, steps: Floats) -> Floats:
         return steps * self.times / self.parts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from understudy.errors import did_you_mean
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, Held
+from understudy.schema.distances import Apart, Distances
+from understudy.schema.gaps import Gap, gap_between
 from understudy.schema.measures import Floats, Measure, measure_of
+from understudy.schema.placing import Place
 from understudy.schema.problems import Wrong
 from understudy.schema.reading import Bools
 from understudy.schema.rules import RuleError, parse_order
@@ -52,6 +55,8 @@ class Orders:
     """All declared orders of a schema."""
 
     orders: tuple[Order, ...] = ()
+    taken: frozenset[str] = frozenset()
+    """Names of attributes, which no gap may have: it is not counted then."""
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -105,9 +110,59 @@ class Orders:
     ) -> None:
         """Draw values again, inside their bins, in rows where they are out of order; columns that are ``given`` stay.
 
-        ``inside`` has the weights of the fine bins of some columns.
+        ``inside`` has the weights of the fine bins of some columns, and of the cells of some gaps: their columns' values are
+        then drawn once more, as far apart as these say.
         """
-        if not self.orders or not len(rows := np.flatnonzero(self._out_of_order(table))):
+        if not self.orders:
+            return
+        self._put_in_order(table, codes, rng, inside, given)
+        self._set_apart(table, codes, rng, inside, given)
+
+    def _set_apart(
+        self,
+        table: dict[str, pa.Array],
+        codes: Codes,
+        rng: np.random.Generator,
+        inside: Mapping[str, Floats],
+        given: Sequence[str],
+    ) -> None:
+        def place(measure: Measure) -> Place:
+            fixed = not (isinstance(measure.column, Binned) and measure.column.drawn) or measure.column.name in given
+            return Place(measure, inside.get(measure.column.name), fixed)
+
+        apart = [Apart(g, inside[g.name], place(g.low), place(g.high)) for g in self.gaps if g.name in inside]
+        if not apart:
+            return
+        before = {name: measure.of(table[name]) for name, measure in self.measures.items()}
+        values = {name: found.copy() for name, found in before.items()}
+        Distances(apart, self._are_broken).settle(values, codes, rng)
+        for name, found in values.items():
+            rows = np.flatnonzero(found != before[name])
+            rows = rows[np.isfinite(found[rows])]
+            if len(rows):
+                table[name] = _placed(table[name], self.measures[name].write(found[rows]), rows)
+
+    def _are_broken(self, values: Mapping[str, Floats]) -> Bools:
+        """Say where values are out of order, also through others."""
+        broken = [order.broken(values[order.low.column.name], values[order.high.column.name]) for order in self.pairs]
+        return np.asarray(reduce(np.logical_or, broken), np.bool_)
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """How far apart the columns of each declared order lie, where their codes do not tell it."""
+        found = {gap.name: gap for o in self.orders if (gap := gap_between(o.low, o.high)) is not None}
+        return tuple(gap for name, gap in found.items() if name not in self.taken)
+
+    def _put_in_order(
+        self,
+        table: dict[str, pa.Array],
+        codes: Codes,
+        rng: np.random.Generator,
+        inside: Mapping[str, Floats],
+        given: Sequence[str],
+    ) -> None:
+        rows = np.flatnonzero(self._out_of_order(table))
+        if not len(rows):
             return
         part = {name: table[name].take(pa.array(rows)) for name in self.measures}
         free = {n: m.column for n, m in self.measures.items() if isinstance(m.column, Binned) and n not in given}
@@ -157,9 +212,7 @@ class Orders:
 
     def _out_of_order(self, table: Mapping[str, Held]) -> Bools:
         """Say in which rows a pair is out of order, also one that is in order through others."""
-        values = {name: measure.of(table[name]) for name, measure in self.measures.items()}
-        broken = [order.broken(values[order.low.column.name], values[order.high.column.name]) for order in self.pairs]
-        return np.asarray(np.any(broken, axis=0), np.bool_)
+        return self._are_broken({name: measure.of(table[name]) for name, measure in self.measures.items()})
 
     @cached_property
     def pairs(self) -> tuple[Order, ...]:

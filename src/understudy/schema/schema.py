@@ -32,6 +32,7 @@ from understudy.schema.declaration import (
 from understudy.schema.derived import DerivedColumn, build_derived
 from understudy.schema.dialect import problem as dialect_problem
 from understudy.schema.following import followers, own
+from understudy.schema.gaps import Gap
 from understudy.schema.listed import Listed
 from understudy.schema.orders import Order, Orders, read_order
 from understudy.schema.person import Person
@@ -127,9 +128,17 @@ class Schema:
 
     @cached_property
     def fine(self) -> Domain:
-        """The columns that have values inside their bins, each as an attribute of its own with finer bins."""
+        """The columns that have values inside their bins, each as an attribute of its own with finer bins; and then how far
+        apart columns in order lie.
+        """
         found = {fine_name(c.name): c.fine.size for c in self.columns if c.fine is not None}
+        found |= {gap.name: gap.size for gap in self.gaps}
         return Domain.of({name: size for name, size in found.items() if name not in self.domain})
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """How far apart the columns of each declared order lie, where their codes do not tell it."""
+        return self.orders.gaps
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.domain.index(name)]
@@ -194,8 +203,9 @@ class Schema:
     ) -> pa.Table:
         """Return a table in the user's own types; a value inside a bin is drawn with ``rng``.
 
-        Uniformly, or by the weights that ``inside`` has for the fine bins of a column. ``given`` are whole columns that are
-        known already. Declared orders hold, and derived columns are worked out.
+        Uniformly, or by the weights that ``inside`` has for the fine bins of a column; columns in order as far apart as
+        those for the cells of their gap say. ``given`` are whole columns that are known already. Declared orders hold, and
+        derived columns are worked out.
         """
         return self.put_together(codes, self.draw(codes, rng, inside, given))
 
@@ -351,4 +361,5 @@ def _build_zeros(schema: Schema, locate: Locate) -> tuple[tuple[DeclaredZeros, .
         problems.append(Problem(message, line=locate(("zeros", 0))))
     if problems:
         raise SchemaFileError(schema.source, problems)
-    return tuple(zeros), Orders(tuple(orders))
+    taken = {name for column in schema.domain for name in (column, fine_name(column))}
+    return tuple(zeros), Orders(tuple(orders), frozenset(taken))

@@ -94,6 +94,24 @@ class Encoder(Protocol):
         ...
 
 
+class GapEncoder(Protocol):
+    """How far apart two declared columns lie, as far as a source needs to know it."""
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The columns that it is between; none of them follows from others."""
+        ...
+
+    def encode(self, low: Held, high: Held) -> NDArray[np.int32]:
+        """Return one code a row, each by its own two values alone, whatever they are."""
+        ...
+
+
 class Declared(Protocol):
     """A schema, as far as a source needs to know it."""
 
@@ -104,7 +122,12 @@ class Declared(Protocol):
 
     @property
     def fine(self) -> Domain:
-        """The attributes that say where inside its bins a column's values lie (``fine_name``)."""
+        """The attributes that say where inside its bins a column's values lie (``fine_name``), and those of ``gaps``."""
+        ...
+
+    @property
+    def gaps(self) -> Sequence[GapEncoder]:
+        """How far apart columns in order lie."""
         ...
 
     @property

@@ -71,7 +71,7 @@ class SparkSource:
             found = list(frame.columns)  # known to Spark already: no row is read
         names = to_read(schema.columns)
         require(names if person is None else [*names, person.column], found, "The Spark table")
-        self._frame, self._columns, self._person = frame, tuple(schema.columns), person
+        self._frame, self._columns, self._person, self._gaps = frame, tuple(schema.columns), person, tuple(schema.gaps)
         self._kept: Any = None
         self._counted = 0
 
@@ -125,7 +125,7 @@ class SparkSource:
         return dealt.groupBy("bucket").applyInArrow(lambda bucket: hold(bucket), CODED)  # noqa: PLW0108 no object will do
 
     def _encode(self, domain: Domain) -> Encode:
-        return Encode(tuple(needed(self._columns, domain)), domain)
+        return Encode(tuple(needed(self._columns, domain, self._gaps)), domain, self._gaps)
 
     def _selected(self, encode: Encode, *more: str) -> Any:
         names = [*to_read(encode.columns), *more]

@@ -19,7 +19,7 @@ from understudy.schema.person import Person, scrambled
 from understudy.source.codes import Codes, chunk_rows, rechunk
 from understudy.source.guard import guarded
 from understudy.source.persons import Census, Limit, Marks
-from understudy.source.protocol import Encoder
+from understudy.source.protocol import Encoder, GapEncoder
 from understudy.source.tables import encode_batch, to_read
 from understudy.source.tally import Tally
 
@@ -47,6 +47,7 @@ class Encode:
 
     columns: tuple[Encoder, ...]
     domain: Domain
+    gaps: tuple[GapEncoder, ...] = ()
 
     def __call__(self, batches: Batches) -> Batches:
         """Return the codes as they are kept between passes."""
@@ -57,7 +58,11 @@ class Encode:
     def codes(self, batches: Batches) -> Iterator[Codes]:
         """Encode batch by batch."""
         for batch in batches:
-            yield encode_batch(batch, self.columns, self.domain)
+            yield self.one(batch)
+
+    def one(self, batch: pa.RecordBatch) -> Codes:
+        """Encode one batch."""
+        return encode_batch(batch, self.columns, self.domain, self.gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class Deal:
                 yield _dealt(np.concatenate(waiting))
 
     def _records(self, batch: pa.RecordBatch) -> Records:
-        codes = encode_batch(batch, self.encode.columns, self.encode.domain)
+        codes = self.encode.one(batch)
         who = self.person.identify(batch.column(len(to_read(self.encode.columns))))
         marks = Marks.of(who, codes)
         return to_records([marks.first, marks.second, marks.rank, who.missing, *codes.columns])

@@ -19,7 +19,7 @@ from understudy.schema.person import Identities, Person
 from understudy.source.codes import Codes, chunk_rows, narrow, pack, rechunk
 from understudy.source.compress import compress
 from understudy.source.persons import Census, Limit, Marks
-from understudy.source.protocol import Batch, Declared, Encoder, Reader
+from understudy.source.protocol import Batch, Declared, Encoder, GapEncoder, Reader
 from understudy.source.tally import Tally
 
 KEPT_BYTES = 2**28
@@ -159,12 +159,13 @@ class AllRows:
 
     def __init__(self, reader: Reader, schema: Declared) -> None:
         self._reader, self._columns, self._domain = reader, tuple(schema.columns), schema.domain
+        self._gaps = tuple(schema.gaps)
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch."""
-        columns = needed(self._columns, domain)
+        columns = needed(self._columns, domain, self._gaps)
         for batch in self._reader.batches(to_read(columns)):
-            yield encode_batch(batch, columns, domain)
+            yield encode_batch(batch, columns, domain, self._gaps)
 
     def used(self) -> Iterator[Used]:
         """Yield all batches of all columns, with their codes."""
@@ -180,6 +181,7 @@ class PersonsRows:
 
     def __init__(self, reader: Reader, schema: Declared, person: Person) -> None:
         self._reader, self._columns, self._domain, self._person = reader, tuple(schema.columns), whole(schema), person
+        self._gaps = tuple(schema.gaps)
 
     def batches(self, domain: Domain) -> Iterator[Codes]:
         """Read and encode, batch by batch; before the first pass comes one that reads who has which rows."""
@@ -203,7 +205,7 @@ class PersonsRows:
         names = to_read(self._columns)
         for batch in self._reader.batches([*names, self._person.column]):
             identities = self._person.identify(batch.column(len(names)))
-            yield batch, encode_batch(batch, self._columns, self._domain), identities
+            yield batch, encode_batch(batch, self._columns, self._domain, self._gaps), identities
 
 
 def whole(schema: Declared) -> Domain:
@@ -216,19 +218,24 @@ def to_read(columns: Iterable[Encoder]) -> list[str]:
     return [column.name for column in columns if not column.parents]
 
 
-def needed(columns: Sequence[Encoder], domain: Domain) -> list[Encoder]:
+def needed(columns: Sequence[Encoder], domain: Domain, gaps: Sequence[GapEncoder] = ()) -> list[Encoder]:
     """Return the columns that the attributes of a domain need."""
     named = {c.name for c in columns if c.name in domain or fine_name(c.name) in domain}
+    named |= {name for gap in gaps if gap.name in domain for name in gap.columns}
     named |= {parent for c in columns if c.name in named for parent in c.parents}
     return [column for column in columns if column.name in named]
 
 
-def encode_batch(batch: Batch, columns: Sequence[Encoder], domain: Domain) -> Codes:
-    """Encode one batch that has the columns in order, as the attributes of the domain; each value is read once.
+def encode_batch(batch: Batch, columns: Sequence[Encoder], domain: Domain, gaps: Sequence[GapEncoder] = ()) -> Codes:
+    """Encode one batch that has the columns in order, as the attributes of the domain; each value is read once, and once
+    more for each gap.
 
     Of a column that follows from others the batch has nothing: its codes follow from theirs.
     """
-    found: dict[str, NDArray[np.int32]] = {}
+    places = {name: place for place, name in enumerate(to_read(columns))}
+    found = {
+        gap.name: gap.encode(*(batch.column(places[name]) for name in gap.columns)) for gap in gaps if gap.name in domain
+    }
     declared = {column.name for column in columns}
     for place, column in enumerate(column for column in columns if not column.parents):
         values, fine, inside = batch.column(place), column.fine, fine_name(column.name)

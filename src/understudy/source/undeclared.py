@@ -27,7 +27,7 @@ from understudy.schema.person import Person
 from understudy.schema.typed import cells_of
 from understudy.source.guard import unforeseen
 from understudy.source.opening import open_reader
-from understudy.source.protocol import Encoder
+from understudy.source.protocol import Encoder, GapEncoder
 from understudy.source.spark import is_spark
 from understudy.source.tables import rows_of
 from understudy.source.unopened import unopened
@@ -49,6 +49,7 @@ class Names:
     person: Person | None = None
     csv: Settings | None = None
     fine: Domain = field(default_factory=lambda: Domain((), ()))
+    gaps: tuple[GapEncoder, ...] = ()
 
 
 class UndeclaredSource:

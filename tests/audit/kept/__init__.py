@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from audit.mutant import Mutant
 
-from . import beyond, bounds, databases, door, ends, files, learning, persons, questions, reading, releases, rooms, spark
+from . import (
+    beyond,
+    bounds,
+    databases,
+    door,
+    ends,
+    files,
+    gaps,
+    learning,
+    persons,
+    questions,
+    reading,
+    releases,
+    rooms,
+    spark,
+)
 
 PRODUCT: list[Mutant] = [
     mutant
@@ -17,6 +32,7 @@ PRODUCT: list[Mutant] = [
         databases,
         spark,
         files,
+        gaps,
         rooms,
         ends,
         bounds,

@@ -330,8 +330,8 @@ MUTANTS = [
         "records with a missing value left out",
         (
             "source/tables.py",
-            "            yield encode_batch(batch, columns, domain)",
-            "            yield encode_batch(batch.drop_null(), columns, domain)",
+            "            yield encode_batch(batch, columns, domain, self._gaps)",
+            "            yield encode_batch(batch.drop_null(), columns, domain, self._gaps)",
         ),
         f"{SOURCES}test_counts_are_those_of_a_walk_over_the_rows",
     ),

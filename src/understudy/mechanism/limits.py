@@ -1,0 +1,55 @@
+"""Pairs of bins that are farther apart than any row, by noisy counts of the gap between two columns in order. Public.
+
+Where two columns have tens of bins each, the noise on the hundreds of pairs that no row has adds up to rows that are not
+there, and these are far apart: months where true stays are of hours. Counts of the gap say that there are none; the last
+model has none either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain, Zeros
+from understudy.mechanism.anchors import falling
+from understudy.privacy import Measurement
+from understudy.schema.gaps import Gap
+from understudy.schema.measures import Measure
+
+
+def too_far(domain: Domain, gaps: Sequence[Gap], counted: Sequence[Measurement], held: Iterable[Clique]) -> list[Zeros]:
+    """Return pairs of bins that are farther apart than gaps reach, for columns that are in one of the cliques ``held``.
+
+    Gaps that follow each other reach as far as all of them together.
+    """
+    noisy, sets = {m.clique: m for m in counted}, [set(clique) for clique in held]
+    ends = {gap.columns: _reach(gap, noisy[gap.name,]) for gap in gaps if (gap.name,) in noisy}
+    measures = {m.column.name: m for gap in gaps for m in (gap.low, gap.high)}
+    for _ in gaps:
+        for (low, middle), (after, high) in product(tuple(ends), repeat=2):
+            if middle == after and (low, high) not in ends:
+                ends[low, high] = ends[low, middle] + ends[after, high]
+    found = []
+    for names, reach in ends.items():
+        if any(one.issuperset(names) for one in sets):
+            cells, clique = _beyond(measures[names[0]], measures[names[1]], reach), domain.clique(names)
+            found.append(Zeros(clique, cells if clique == names else cells[:, ::-1]))
+    return [zeros for zeros in found if len(zeros.cells)]
+
+
+def _reach(gap: Gap, counted: Measurement) -> float:
+    """Return the distance that no row exceeds; all if there is none."""
+    rows = np.flatnonzero(falling(counted.values.astype(np.float64)[:-1], counted.sigma))
+    return float(gap.ends[rows[-1] + 1 if len(rows) else -1])
+
+
+def _beyond(low: Measure, high: Measure, reach: float) -> NDArray[np.int64]:
+    """Return the pairs of bins that are farther apart than ``reach``. Each bin keeps those that are nearest to it."""
+    least = high.low[None, :] - low.high[:, None]
+    in_order = high.high[None, :] >= low.low[:, None]
+    near = np.where(in_order, np.maximum(least, 0.0), np.inf)
+    nearest = (near == near.min(axis=0)) | (near == near.min(axis=1)[:, None])
+    return np.argwhere((near > reach) & in_order & ~nearest).astype(np.int64)

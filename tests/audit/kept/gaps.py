@@ -1,0 +1,75 @@
+"""Kept mutants of gaps between columns in order: each lets a record move more than was paid for."""
+
+from __future__ import annotations
+
+from audit.mutant import one
+
+COUNTED = "tests/contracts/test_sources.py::test_how_far_apart_columns_in_order_are_is_counted_as_in_a_walk"
+READ = "tests/contracts/test_reads.py::test_how_far_apart_columns_are_is_read_inside_a_question"
+MOVES = "tests/contracts/test_persons.py::test_a_person_with_a_thousand_rows_moves_five"
+
+MUTANTS = [
+    one(
+        "gaps-counted-twice",
+        11,
+        "a record is in two counts of what lies inside bins, and of how far apart columns are",
+        (
+            "source/tables.py",
+            "        alone.add(Codes(batch.rows, batch.columns[last:]))\n",
+            "        alone.add(Codes(batch.rows, batch.columns[last:]))\n"
+            "        alone.add(Codes(batch.rows, batch.columns[last:]))\n",
+        ),
+        f"{COUNTED}[arrow_table-random]",
+        f"{MOVES}[pandas_frame-front]",
+    ),
+    one(
+        "gaps-not-charged",
+        (9, 10),
+        "how far apart columns are is read past the accountant",
+        (
+            (
+                "mechanism/looking.py",
+                "from fractions import Fraction\n",
+                "from dataclasses import replace\nfrom fractions import Fraction\n",
+            ),
+            (
+                "mechanism/looking.py",
+                "found = self.door.ask(Marginal((name,), scale))\n",
+                "found = (\n"
+                "                replace(self.inside[0], clique=(name,), values=self.door._read([(name,)])[0])\n"
+                "                if ' above ' in name\n"
+                "                else self.door.ask(Marginal((name,), scale))\n"
+                "            )\n",
+            ),
+        ),
+        READ,
+    ),
+    one(
+        "gaps-from-the-middle-of-a-batch",
+        27,
+        "how far apart two values are is told from the values of other rows",
+        (
+            "schema/gaps.py",
+            "distances = self.high.of(high) - self.low.of(low)\n",
+            "distances = self.high.of(high) - np.nanmedian(np.append(self.low.of(low), 0.0))\n",
+        ),
+        f"{COUNTED}[arrow_table-random]",
+        "tests/schema/test_gaps.py::test_a_row_has_the_same_cell_whatever_stands_beside_it",
+    ),
+    one(
+        "too-far-by-the-table",
+        10,
+        "which bins are too far apart follows from the table's own counts",
+        (
+            "mechanism/running.py",
+            "too_far(self.domain, self.gaps, self.inside, self.model_cliques)",
+            "too_far(\n"
+            "            self.domain,\n"
+            "            self.gaps,\n"
+            "            [replace(m, values=self.door._read([m.clique])[0]) for m in self.inside],\n"
+            "            self.model_cliques,\n"
+            "        )",
+        ),
+        READ,
+    ),
+]
