@@ -23,8 +23,8 @@ MUTANTS = [
         "a release is loaded with sums over finer bins that release.json does not list",
         (
             "release/storage.py",
-            "(entry.column, 1) for entry in manifest.sums]",
-            "(entry.column, 1) for entry in manifest.sums or manifest.inside]",
+            "1) for entry in manifest.sums]",
+            "1) for entry in manifest.sums or manifest.inside]",
         ),
         "tests/test_inside.py::test_a_sum_that_is_not_listed_or_not_there_is_refused[listed]",
     ),
