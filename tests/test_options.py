@@ -111,7 +111,7 @@ def test_wrong_settings_are_refused_by_name_and_value(name: str) -> None:
         "inside": -0.1,
     }
     takes = MECHANISMS[name].takes
-    assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage", "again"}
+    assert set(takes) <= {*wrong, "zeros", "adaptive", "shrinkage", "again", "columns"}
     for option in set(takes) & set(wrong):
         with pytest.raises(UserError, match=rf'^{option} must .* "?{re.escape(str(wrong[option]))}"?\.'):
             mechanism(name, **{option: wrong[option]})

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.domain import Domain
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, CapacityError
 from understudy.mechanism import MECHANISMS, mechanism
 from understudy.model import fit
 from understudy.privacy import UNITS, Unit
@@ -62,7 +62,12 @@ def test_the_whole_budget_and_never_more(
     door = make_door(rho=rho, unit=unit, rows=rows, seed=seed)
     workload = Workload.of(SMALL, [(["a", "b"], 1), (["b", "c"], 3), (["d"], 0.5)])
     taken = {option: value for option, value in options.items() if option in MECHANISMS[name].takes}
-    outcome = mechanism(name, **taken).run(door, workload, estimator=QUICK)
+    try:
+        outcome = mechanism(name, **taken).run(door, workload, estimator=QUICK)
+    except CapacityError:  # some models cannot be so small
+        assert door.filter.spent == 0
+        assert options["max_size"] == 400
+        return
     assert rho * (1 - LAST_UNIT) <= door.filter.spent <= rho
     assert outcome.spent == door.filter.spent == sum(c.rho for c in door.filter.charges)
     measured = sum((m.rho for m in outcome.measurements), Fraction(0))

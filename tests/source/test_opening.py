@@ -39,7 +39,7 @@ def test_integer_codes_need_only_a_domain() -> None:
 def test_a_table_without_declared_columns_still_has_rows() -> None:
     class Nothing:
         domain = fine = PLAIN.domain.project(())
-        columns = ()
+        columns = gaps = ()
         person = None
 
     for data in (pa.table({"x": [1, 2, 3]}), pd.DataFrame({"x": [1, 2, 3]}), {"x": [1, 2, 3]}, np.empty((3, 0), int)):
