@@ -18,6 +18,8 @@ LOOKED_AT, FEWEST = 16, 64
 """For each row to be moved, so many that have the same value are looked at, and at least so many of each value …"""
 PRICES = 1 << 20
 """… while no more prices than this are compared: of more rows that should be moved, some stay."""
+AT_ONCE = 1 << 12
+"""Prices of which those that nobody can pay any more are left out together."""
 
 
 def whole(expected: NDArray[np.float64], rows: int, rng: np.random.Generator) -> Index:
@@ -48,16 +50,20 @@ def moves(now: Index, costs: Costs, surplus: Index, beyond: float) -> tuple[Inde
     price = costs[:, lacking]
     left, places = surplus.copy(), list[tuple[int, int]]()
     taken, missing = np.zeros(len(now), np.bool_), int(-surplus[lacking].sum())
-    for flat in np.argsort(price, axis=None, kind="stable").tolist():
-        row, to = flat // len(lacking), int(lacking[flat % len(lacking)])
-        if missing == 0 or price.flat[flat] >= beyond:
+    order = np.argsort(price, axis=None, kind="stable")
+    order = order[price.ravel()[order] < beyond]
+    for first in range(0, len(order), AT_ONCE):
+        rows, whither = np.divmod(order[first : first + AT_ONCE], len(lacking))
+        goals = lacking[whither]
+        possible = ~taken[rows] & (left[now[rows]] > 0) & (left[goals] < 0)
+        for row, to in zip(rows[possible].tolist(), goals[possible].tolist(), strict=True):
+            if taken[row] or left[now[row]] <= 0 or left[to] >= 0:
+                continue
+            taken[row] = True
+            left[now[row]] -= 1
+            left[to] += 1
+            places.append((row, to))
+        if len(places) == missing:
             break
-        if taken[row] or left[now[row]] <= 0 or left[to] >= 0:
-            continue
-        taken[row] = True
-        left[now[row]] -= 1
-        left[to] += 1
-        missing -= 1
-        places.append((row, to))
-    rows, values = (np.array([place[k] for place in places], dtype=np.intp) for k in (0, 1))
-    return rows, values
+    moved, values = (np.array([place[k] for place in places], dtype=np.intp) for k in (0, 1))
+    return moved, values
