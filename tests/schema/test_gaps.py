@@ -119,3 +119,13 @@ def test_given_values_stay() -> None:
     table = WIDE.decode(codes, rng, short(WIDE), given).to_pandas()
     assert (table["b"] == 240).all()
     assert table["a"].between(229, 237).all()
+
+
+def test_a_gap_that_few_of_many_rows_have_is_drawn_from() -> None:
+    """The factors are fitted on a part of the rows, which may be without these."""
+    codes = np.zeros((200_000, 2), int)
+    codes[:, 0] = WIDE["a"].size - 1  # missing, but for one row
+    codes[5] = 0
+    table = WIDE.decode(codes, np.random.default_rng(2), short(WIDE)).to_pandas()
+    assert table["a"].notna().sum() == 1
+    assert 3 <= table["b"][5] - table["a"][5] < 12

@@ -142,7 +142,8 @@ class Proposals:
         """Return how likely each proposal is to be taken."""
         found = self.weights.copy()
         for name, cells in self.cells.items():
-            found *= factors[name][cells]
+            if name in factors:  # else it is known in so few rows that none of them was fitted on
+                found *= factors[name][cells]
         found[:, -1] += LAST
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
