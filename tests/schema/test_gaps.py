@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,32 @@ def test_a_row_has_the_same_cell_whatever_stands_beside_it(rows: list[tuple[int 
     for cell, (a, b) in zip(together, rows, strict=True):
         known = a is not None and b is not None and 0 <= a <= 999 and 0 <= b <= 1999 and a <= b
         assert cell == (gap.find(np.array([b - a]))[0] if known else gap.size - 1)  # type: ignore[operator]
+
+
+class Wrapped(pa.ExtensionType):
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "understudy.wrapped")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+@pytest.mark.promise(13)
+def test_every_form_of_a_column_that_has_codes_has_gaps() -> None:
+    """Else a run would end after it was paid for."""
+    (gap,) = WIDE.gaps
+    low, high = pa.array([1, 5, None, 50, 50, 50]), pa.array([2, 60, 3, 51, 51, 51])
+    plain = gap.encode(low, high).tolist()
+    for form in (
+        lambda values: pa.ExtensionArray.from_storage(Wrapped(), values),
+        pc.run_end_encode,
+        lambda values: values.dictionary_encode(),
+        lambda values: values.cast(pa.string_view()),
+        lambda values: pa.ExtensionArray.from_storage(Wrapped(), pa.concat_arrays([high, values])).slice(6),
+    ):
+        assert gap.encode(form(low), form(high)).tolist() == plain
+        assert gap.encode(pa.chunked_array([form(low)]), high).tolist() == plain
+        assert WIDE["a"].encode(form(low)).tolist() == WIDE["a"].encode(low).tolist()
 
 
 def test_what_codes_tell_is_not_counted() -> None:
