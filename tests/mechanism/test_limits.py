@@ -11,7 +11,7 @@ import pytest
 import understudy
 from understudy.domain import Zeros
 from understudy.mechanism import running
-from understudy.mechanism.limits import too_far
+from understudy.mechanism.limits import _followed, too_far
 from understudy.privacy import Measurement
 from understudy.schema import Schema, parse_schema
 
@@ -48,3 +48,11 @@ def test_limits_that_leave_nothing_end_no_run_that_was_paid_for(monkeypatch: pyt
     monkeypatch.setattr(running, "too_far", lambda *_: [whole])
     found = understudy.synthesize(table, declared(), epsilon=1.0, mechanism="mst", workload="all-2way", seed=0)
     assert len(found.table) > 100
+
+
+def test_gaps_that_follow_each_other_reach_as_far_as_all_together() -> None:
+    """Of a long chain, too: pairs of pairs would be millions, time and again."""
+    ends = {(f"c{i:03}", f"c{i + 1:03}"): float(i) for i in range(120)} | {("c000", "c002"): 7.0}
+    found = _followed(ends)
+    assert len(found) == 121 * 120 / 2
+    assert (found["c000", "c002"], found["c001", "c003"], found["c100", "c120"]) == (7.0, 3.0, sum(range(100, 120)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, parse_schema
+from understudy.schema.distances import Distances
 
 MORE = "nullable = true\n"
 
@@ -156,3 +159,24 @@ def test_a_gap_that_few_of_many_rows_have_is_drawn_from() -> None:
     table = WIDE.decode(codes, np.random.default_rng(2), short(WIDE)).to_pandas()
     assert table["a"].notna().sum() == 1
     assert 3 <= table["b"][5] - table["a"][5] < 12
+
+
+def test_long_chains_with_many_missing_values_are_drawn_in_little_memory_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proposals would grow with the square of the columns, and each set of missing values was worked on by itself."""
+    names = [f"c{i:02}" for i in range(24)]
+    schema = schema_of(*(column(name, 0, 999, 4) for name in names), order=" <= ".join(names))
+    held: list[int] = []
+    weighed = Distances._weighed
+
+    def watched(self: Distances, part: Any, apart: Any, drawn: Any, weights: Any) -> Any:
+        held.append(sum(values.size for values in drawn.values()))
+        return weighed(self, part, apart, drawn, weights)
+
+    monkeypatch.setattr(Distances, "_weighed", watched)
+    rng = np.random.default_rng(0)
+    codes = np.where(rng.random((2_000, 24)) < 0.2, 4, 0)
+    codes[:1_000] = 0
+    table = schema.decode(codes, rng, short(schema))
+    assert max(held) < 24 * 2_000 * 2 * 8
+    assert len(held) <= 2 * 24 * 23 / 2  # once to fit, once to draw: for each run of columns that have values
+    np.testing.assert_array_equal(schema.encode(table), codes)

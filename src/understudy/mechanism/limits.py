@@ -7,8 +7,7 @@ model has none either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +31,27 @@ def too_far(
     noisy, sets = {m.clique: m for m in counted}, [set(clique) for clique in held]
     ends = {gap.columns: _reach(gap, noisy[gap.name,]) for gap in gaps if (gap.name,) in noisy}
     measures = {m.column.name: m for gap in gaps for m in (gap.low, gap.high)}
-    for _ in gaps:
-        for (low, middle), (after, high) in product(tuple(ends), repeat=2):
-            if middle == after and (low, high) not in ends:
-                ends[low, high] = ends[low, middle] + ends[after, high]
     found = []
-    for names, reach in ends.items():
+    for names, reach in _followed(ends).items():
         if any(one.issuperset(names) for one in sets):
             possible = _possible(names, domain, declared)
             cells, clique = _beyond(measures[names[0]], measures[names[1]], reach, possible), domain.clique(names)
             found.append(Zeros(clique, cells if clique == names else cells[:, ::-1]))
     return [zeros for zeros in found if len(zeros.cells)]
+
+
+def _followed(ends: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """Return how far gaps reach, those that follow each other together."""
+    found, after = dict(ends), dict[str, list[str]]()
+    for low, high in ends:
+        after.setdefault(low, []).append(high)
+    for low in after:
+        reached = list(after[low])
+        for middle in reached:  # grows on the way; orders never go round in a circle
+            more = [high for high in after.get(middle, ()) if (low, high) not in found]
+            found |= {(low, high): found[low, middle] + ends[middle, high] for high in more}
+            reached += more
+    return found
 
 
 def _reach(gap: Gap, counted: Measurement) -> float:
