@@ -73,4 +73,15 @@ MUTANTS = [
         ),
         READ,
     ),
+    one(
+        "a-fingerprint-without-gaps",
+        33,
+        "a table of which columns are otherwise apart, and all else is the same, may go on with a run",
+        (
+            "privacy/door.py",
+            "*((name,) for name in fine)] if journal.keeps",
+            "*((name,) for name in fine if ' above ' not in name)] if journal.keeps",
+        ),
+        "tests/ledger/test_fingerprint.py::test_a_table_whose_columns_are_otherwise_apart_is_another",
+    ),
 ]
