@@ -105,13 +105,15 @@ def test_model_and_weights_are_held_to_the_sum(release: Release) -> None:
 
 
 @pytest.mark.promise(25)
-@pytest.mark.parametrize("lost", ["listed", "stored"])
+@pytest.mark.parametrize("lost", ["listed", "stored", "counts"])
 def test_a_sum_that_is_not_listed_or_not_there_is_refused(release: Release, tmp_path: Path, lost: str) -> None:
     folder = release.save(tmp_path / "r")
-    path = folder / "release.json" if lost == "listed" else folder / "inside" / "measurements.json"
+    path = folder / "inside" / "measurements.json" if lost == "stored" else folder / "release.json"
     document = json.loads(path.read_text())
     if lost == "listed":
         document["sums"] = []
+    elif lost == "counts":
+        document["inside"] = []
     else:
         document["measurements"][-1].pop("query")
     path.write_text(json.dumps(document))
@@ -164,6 +166,19 @@ def test_what_is_not_whole_is_refused(release: Release, tmp_path: Path) -> None:
     shutil.rmtree(folder / "inside")
     with pytest.raises(FormatError, match="inside"):
         understudy.load(folder)
+
+
+@pytest.mark.promise(25)
+@pytest.mark.parametrize("scale", [1e-300, 1e154, 1e300])
+def test_noise_that_no_run_can_have_is_refused(release: Release, tmp_path: Path, scale: float) -> None:
+    """Its square is no number: the release ended with a traceback when it was drawn from."""
+    path = release.save(tmp_path / "r") / "inside" / "measurements.json"
+    document = json.loads(path.read_text())
+    for measured in document["measurements"]:
+        measured["scale"] = scale
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match="scale"):
+        understudy.load(tmp_path / "r")
 
 
 @pytest.mark.parametrize("share", [-0.1, 1, float("nan"), True])

@@ -221,6 +221,18 @@ def stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.promise(30)
+@pytest.mark.parametrize("there", ["release.ledger", "release"])
+def test_a_demo_takes_no_release_and_no_ledger_of_another_table_away(tmp_path: Path, there: str) -> None:
+    """What a stopped run has spent is known by its ledger alone."""
+    (tmp_path / there).write_text("what was spent")
+    (tmp_path / "people.toml").write_text("of mine")
+    result = run("demo", "--folder", tmp_path, "--rows", 200, "-w", "all-1way")
+    assert (result.exit_code, there in result.output, "--folder" in result.output) == (2, True, True)
+    assert (tmp_path / there).read_text() == "what was spent"
+    assert (tmp_path / "people.toml").read_text() == "of mine"
+
+
 def test_demo_goes_all_the_way(tmp_path: Path) -> None:
     began = time.process_time()  # not by the clock on the wall: other work on the machine is no fault of the demo's
     result = run("demo", "--folder", tmp_path / "demo", "--rows", 2000, "--workload", "all-2way")

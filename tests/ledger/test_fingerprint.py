@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import understudy
+import understudy.schema
 from release_tables import schema, table
 from understudy.domain import Domain
 from understudy.errors import FormatError, LedgerError
@@ -110,6 +111,22 @@ def test_another_table_is_refused_before_anything_is_spent_on_it(
     assert caught.value.spent.rho == before.counts
     release = understudy.synthesize(table(ROWS), schema(), out=tmp_path / "r", resume=True, **SETTINGS)
     assert release.manifest.run == before.name
+
+
+STAY = '[columns.{}]\nkind = "integer"\nmin = 0\nmax = 19\nbins = 2\nother = 0\n'
+STAYS = STAY.format("came") + STAY.format("left") + '[[zeros]]\nalways = "came <= left"\n'
+
+
+@pytest.mark.promise(33)
+def test_a_table_whose_columns_are_otherwise_apart_is_another(tmp_path: Path) -> None:
+    """Column by column, inside bins too, and in pairs of bins, it is the same."""
+    came, left = pa.array([1, 2] * ROWS), pa.array([3, 4] * ROWS)
+    first, other = (pa.table({"came": came, "left": one}) for one in (left, left[::-1]))
+    declared = understudy.schema.parse_schema(STAYS)
+    with pytest.raises(Stop):
+        understudy.synthesize(first, declared, out=tmp_path / "r", progress=stopping, **SETTINGS)
+    with pytest.raises(LedgerError, match="not the table that the run began with"):
+        understudy.synthesize(other, declared, out=tmp_path / "r", resume=True, **SETTINGS)
 
 
 @pytest.mark.promise(33)

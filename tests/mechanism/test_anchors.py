@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from understudy.mechanism import running
-from understudy.mechanism.anchors import FIRM, Known, anchored, on_simplex, settled
+from understudy.mechanism.anchors import FIRM, Known, anchored, falling, on_simplex, settled
 from understudy.model import Observation
 from understudy.schema import parse_schema
 
@@ -157,3 +157,11 @@ def test_a_sum_is_part_of_the_anchor_and_of_nothing_else() -> None:
     assert without.values @ [0, 1, 2] < anchor.values @ [0, 1, 2] <= 30.0
     assert anchor.values.sum() == pytest.approx(42.0)
     assert anchored([ONE, asked], ["b"], 42.0) == [ONE, asked]  # another column's sums are left to the fit
+
+
+def test_counts_without_any_noise_are_taken_as_they_are() -> None:
+    """The largest budgets leave none; dividing by it made no number of an empty cell."""
+    counts = np.array([30.0, 4.0, 0.0, 0.0, 7.0, 0.0])
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        np.testing.assert_allclose(falling(counts, 0.0), counts, atol=1e-9)
+        np.testing.assert_allclose(settled(counts, 0.0, 41.0), counts, atol=1e-9)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, parse_schema
+from understudy.schema.distances import Distances
 
 MORE = "nullable = true\n"
 
@@ -46,6 +50,32 @@ def test_a_row_has_the_same_cell_whatever_stands_beside_it(rows: list[tuple[int 
     for cell, (a, b) in zip(together, rows, strict=True):
         known = a is not None and b is not None and 0 <= a <= 999 and 0 <= b <= 1999 and a <= b
         assert cell == (gap.find(np.array([b - a]))[0] if known else gap.size - 1)  # type: ignore[operator]
+
+
+class Wrapped(pa.ExtensionType):
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "understudy.wrapped")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+@pytest.mark.promise(13)
+def test_every_form_of_a_column_that_has_codes_has_gaps() -> None:
+    """Else a run would end after it was paid for."""
+    (gap,) = WIDE.gaps
+    low, high = pa.array([1, 5, None, 50, 50, 50]), pa.array([2, 60, 3, 51, 51, 51])
+    plain = gap.encode(low, high).tolist()
+    for form in (
+        lambda values: pa.ExtensionArray.from_storage(Wrapped(), values),
+        pc.run_end_encode,
+        lambda values: values.dictionary_encode(),
+        lambda values: values.cast(pa.string_view()),
+        lambda values: pa.ExtensionArray.from_storage(Wrapped(), pa.concat_arrays([high, values])).slice(6),
+    ):
+        assert gap.encode(form(low), form(high)).tolist() == plain
+        assert gap.encode(pa.chunked_array([form(low)]), high).tolist() == plain
+        assert WIDE["a"].encode(form(low)).tolist() == WIDE["a"].encode(low).tolist()
 
 
 def test_what_codes_tell_is_not_counted() -> None:
@@ -119,3 +149,34 @@ def test_given_values_stay() -> None:
     table = WIDE.decode(codes, rng, short(WIDE), given).to_pandas()
     assert (table["b"] == 240).all()
     assert table["a"].between(229, 237).all()
+
+
+def test_a_gap_that_few_of_many_rows_have_is_drawn_from() -> None:
+    """The factors are fitted on a part of the rows, which may be without these."""
+    codes = np.zeros((200_000, 2), int)
+    codes[:, 0] = WIDE["a"].size - 1  # missing, but for one row
+    codes[5] = 0
+    table = WIDE.decode(codes, np.random.default_rng(2), short(WIDE)).to_pandas()
+    assert table["a"].notna().sum() == 1
+    assert 3 <= table["b"][5] - table["a"][5] < 12
+
+
+def test_long_chains_with_many_missing_values_are_drawn_in_little_memory_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proposals would grow with the square of the columns, and each set of missing values was worked on by itself."""
+    names = [f"c{i:02}" for i in range(24)]
+    schema = schema_of(*(column(name, 0, 999, 4) for name in names), order=" <= ".join(names))
+    held: list[int] = []
+    weighed = Distances._weighed
+
+    def watched(self: Distances, part: Any, apart: Any, drawn: Any, weights: Any) -> Any:
+        held.append(sum(values.size for values in drawn.values()))
+        return weighed(self, part, apart, drawn, weights)
+
+    monkeypatch.setattr(Distances, "_weighed", watched)
+    rng = np.random.default_rng(0)
+    codes = np.where(rng.random((2_000, 24)) < 0.2, 4, 0)
+    codes[:1_000] = 0
+    table = schema.decode(codes, rng, short(schema))
+    assert max(held) < 24 * 2_000 * 2 * 8
+    assert len(held) <= 2 * 24 * 23 / 2  # once to fit, once to draw: for each run of columns that have values
+    np.testing.assert_array_equal(schema.encode(table), codes)

@@ -13,7 +13,7 @@ from understudy import example
 from understudy.cli.ending import after_release
 from understudy.cli.options import FOLDER, as_json, print_json
 from understudy.cli.synthesize import contents, summary
-from understudy.errors import Spent
+from understudy.errors import Spent, UserError
 from understudy.evaluate import evaluate
 from understudy.quantities import show_time
 from understudy.request import Output
@@ -37,8 +37,9 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 int
 def demo(folder: Path, rows: int, epsilon: float, workload: str, json_: bool) -> None:
     """Go from a made-up table of hospital admissions to a release with its report, and say where everything is."""
     began = monotonic()
-    table = write_example(folder, rows)
     target = Output(folder / "release", overwrite=True)
+    require_own(folder, target)
+    table = write_example(folder, rows)
     target.ledger.unlink(missing_ok=True)  # of a demo that was stopped: nobody's budget is in it
     with after_release(Spent()):
         release = synthesize(table, folder / "people.toml", epsilon=epsilon, workload=workload, out=target)
@@ -56,6 +57,15 @@ def demo(folder: Path, rows: int, epsilon: float, workload: str, json_: bool) ->
     click.echo(f"Done in {show_time(monotonic() - began)}. Open {target.folder}/report.html in a browser, or try:")
     click.echo(f"  understudy query {target.folder} age sex")
     click.echo(f"  understudy sample {target.folder} --rows 5 --given sex=Female")
+
+
+def require_own(folder: Path, target: Output) -> None:
+    """Refuse a folder with a release, or the ledger of a run, that may be of another table: both would be lost."""
+    schema = folder / "people.toml"
+    own = schema.is_file() and schema.read_bytes() == example.schema_text().encode()
+    for path in (target.ledger, target.folder):
+        if path.exists() and not own:
+            raise UserError(f"{path} is there already, and of no demo. Name another folder, with --folder.")
 
 
 def write_example(folder: Path, rows: int = example.ROWS) -> Path:

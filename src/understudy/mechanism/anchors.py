@@ -40,6 +40,8 @@ HARDLY = 1.0
 """Where fewer rows than this are as far apart or farther, there are none."""
 HIGH = 5.0
 """By how many deviations of the noise, about."""
+EXACT = 1e-6
+"""Less noise than this is as good as none, and would be divided by: the largest budgets leave none at all."""
 EMPTY = 0.1
 """A code that was settled at 0 takes up this part of what its variance says when all must add up."""
 Floats = NDArray[np.float64]
@@ -194,7 +196,7 @@ def _posterior(values: Floats, expected: Floats, spikes: Floats, sigma: float) -
     """Return the means and variances of counts, given noisy ones: off from what is expected by as much as that is, or
     anything above.
     """
-    off, noise = values - expected, sigma**2
+    off, noise = values - expected, max(sigma, EXACT) ** 2
     likely = expected**2 + expected + noise
     high = likely + HIGH**2 * noise
     odds = (1 - spikes) / spikes * np.sqrt(high / likely) * np.exp(-0.5 * off**2 * (1 / likely - 1 / high))

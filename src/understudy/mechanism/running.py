@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.errors import BudgetError, WorkloadError
+from understudy.errors import BudgetError, SchemaError, WorkloadError
 from understudy.mechanism.anchors import LOOSE, anchored, columns_held
 from understudy.mechanism.candidates import estimates, units
 from understudy.mechanism.estimators import PGM, Estimation
@@ -103,7 +103,7 @@ class Run(Looking):
         if workload.domain != door.domain:
             raise WorkloadError("The workload was made for another schema than the table's; make it from the same one.")
         self.name, self.door, self.workload, self.zeros, self.public = name, door, workload, tuple(zeros), public
-        self.gaps = tuple(gaps)
+        self.gaps = tuple(gaps) if estimation.keeps_zeros else ()
         self.rho: Fraction = door.filter.remaining
         if self.rho <= 0:
             raise BudgetError("Nothing is left of the budget; make a door with a new one.")
@@ -344,14 +344,17 @@ class Run(Looking):
         if rho := self.take(SUMS):
             self._ask_sums(rho, self.observations, total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques) if self.estimation.keeps_zeros else []
+        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros)
         firmly, loosely = columns_held(self.domain, numeric, far, every=every_column)
         told = self._told(self.observations, total)
 
         def prepared(found: Sequence[Observation]) -> Sequence[Observation]:
             return anchored(anchored([*last(found), *told], firmly, total), loosely, total, LOOSE)
 
-        self._fit(len(self.rounds), self.estimation.at_the_end, prepared, far)
+        try:
+            self._fit(len(self.rounds), self.estimation.at_the_end, prepared, far)
+        except SchemaError:  # beside what is declared, such limits of several gaps may leave no record possible
+            self._fit(len(self.rounds), self.estimation.at_the_end, prepared)
 
     def outcome(
         self,

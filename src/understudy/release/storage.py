@@ -38,6 +38,8 @@ from understudy.schema.column import fine_name
 from understudy.schema.gaps import gap_name
 
 LARGEST_JSON = 1 << 28
+HIGHEST_SCALE = 1e30
+"""No budget that is accepted leads to more noise, nor to as little as one over it: squares of it are no numbers."""
 ROOM, BYTES_PER_VALUE = 32 << 20, 24
 """What must be free on the disk before a run: for the model and the rest, and for each value of the table."""
 
@@ -56,7 +58,7 @@ class _Query(Entry):
 class _Measured(Entry):
     attributes: list[str]
     noise: Literal["gaussian", "laplace"]
-    scale: Finite = Field(gt=0)
+    scale: Finite = Field(gt=1 / HIGHEST_SCALE, lt=HIGHEST_SCALE)
     rho: Amount
     query: _Query | None = None
 
@@ -262,7 +264,7 @@ def _read_measurements(folder: Path, domain: Domain, private: bool) -> tuple[Mea
 
 def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measurement, ...]:
     """Return the noisy counts of finer bins, and the sums over them: those that the manifest lists, in its order."""
-    if not manifest.inside:
+    if not (manifest.inside or manifest.sums):
         return ()
     found = _read_measurements(folder, schema.fine, manifest.private)
     counted = [fine_name(e.column) if e.above is None else gap_name(e.above, e.column) for e in manifest.inside]

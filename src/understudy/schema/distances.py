@@ -31,7 +31,13 @@ MOST = 3.0
 FEW = 10.0
 """So many rows more or less in a cell are chance."""
 TOGETHER = 1 << 15
-"""Rows that are worked on at a time."""
+"""Rows that are worked on at a time; fewer where many columns hang together:"""
+HELD = 1 << 25
+"""so many proposed values are held at most,"""
+WORK = 1 << 28
+"""and rows that factors are fitted on take so many steps, by the square of the columns."""
+STARTS = 64
+"""Gaps from which values are proposed, times the columns that each must be completed to: of a long chain, few propose."""
 RARE = 1e-6
 """The share of all distances that may be any: bins may leave two values no likely one."""
 LAST = 1e-12
@@ -142,7 +148,8 @@ class Proposals:
         """Return how likely each proposal is to be taken."""
         found = self.weights.copy()
         for name, cells in self.cells.items():
-            found *= factors[name][cells]
+            if name in factors:  # else it is known in so few rows that none of them was fitted on
+                found *= factors[name][cells]
         found[:, -1] += LAST
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -164,13 +171,16 @@ class Distances:
         """Put other values in the place of those that are known, in rows that are in order; they still are afterwards."""
         every = len(next(iter(values.values())))
         some = np.zeros(every, np.bool_)
-        some[rng.choice(every, min(FITTED, every), replace=False)] = True
+        columns, drawn = len(_places(self.apart)), len(_starts(self.apart)) * PROPOSED + 1
+        fitted_on = min(FITTED, every, 1 + WORK // (columns**2 * drawn))
+        together = min(TOGETHER, 1 + HELD // (columns * drawn))
+        some[rng.choice(every, fitted_on, replace=False)] = True
         groups = list(self._groups(values))
         fitted = [p for rows, apart in groups for p in self._proposals(Part.of(rows[some[rows]], values, codes), apart, rng)]
         factors = _factors(fitted)
         for rows, apart in groups:
-            for start in range(0, len(rows), TOGETHER):
-                for found in self._proposals(Part.of(rows[start : start + TOGETHER], values, codes), apart, rng):
+            for start in range(0, len(rows), together):
+                for found in self._proposals(Part.of(rows[start : start + together], values, codes), apart, rng):
                     for name, taken in found.taken(factors, rng).items():
                         values[name][found.rows] = taken
 
@@ -178,15 +188,20 @@ class Distances:
         """Yield rows, and gaps whose columns are known in all of these and hang together."""
         known = np.stack([np.isfinite(values[a.low.name]) & np.isfinite(values[a.high.name]) for a in self.apart], axis=1)
         patterns, rows = np.unique(known, axis=0, return_inverse=True)
+        order = np.argsort(rows.reshape(-1), kind="stable")
+        ends = np.searchsorted(rows.reshape(-1)[order], np.arange(len(patterns) + 1))
+        together: dict[tuple[Apart, ...], list[Rows]] = {}
         for place, pattern in enumerate(patterns):
             left = [a for a, both in zip(self.apart, pattern, strict=True) if both]
             while left:
                 found = _connected(left)
                 left = [a for a in left if a not in found]
-                yield np.flatnonzero(rows.reshape(-1) == place), found
+                together.setdefault(tuple(found), []).append(order[ends[place] : ends[place + 1]])
+        for apart, parts in together.items():
+            yield np.sort(np.concatenate(parts)), list(apart)
 
     def _proposals(self, part: Part, apart: Sequence[Apart], rng: np.random.Generator) -> Iterator[Proposals]:
-        """Yield proposals for rows: what goes with values that stay, else some from each gap on, the others after it."""
+        """Yield proposals for rows: what goes with values that stay, else some from gaps on, the others after these."""
         places = _places(apart)
         stays = {n: np.repeat(part.values[n][:, None], PROPOSED, axis=1) for n, place in places.items() if place.fixed}
         if len(stays) == len(places) or not len(part.rows):
@@ -194,7 +209,7 @@ class Distances:
         if stays:
             found = [_completed(part, apart, stays, np.ones((len(part.rows), PROPOSED)), rng)]
         else:
-            found = [_completed(part, apart, *one.start(part.codes, rng), rng) for one in apart]
+            found = [_completed(part, apart, *one.start(part.codes, rng), rng) for one in _starts(apart)]
         drawn = {name: np.concatenate([values[name] for values, _ in found], axis=1) for name in places}
         yield self._weighed(part, apart, drawn, np.concatenate([weights for _, weights in found], axis=1))
 
@@ -228,6 +243,12 @@ def _completed(
         values, reach = one.onward(name, drawn[known], part.codes[name], rng)
         drawn, weights = drawn | {name: values}, weights * reach
     return drawn, weights
+
+
+def _starts(apart: Sequence[Apart]) -> list[Apart]:
+    """Return the gaps from which values are proposed: all, or some at even distances."""
+    number = min(len(apart), max(1, STARTS // len(_places(apart))))
+    return [apart[place * len(apart) // number] for place in range(number)]
 
 
 def _places(apart: Sequence[Apart]) -> dict[str, Place]:

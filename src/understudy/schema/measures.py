@@ -1,6 +1,7 @@
 """The values of a column as plain numbers, so that columns can be compared and reckoned with.
 
-Public: works on declared bounds and on synthetic values. The owner's check of a table uses it too, and is not private.
+Public, but for ``of``: it reads private rows for the gaps between columns, each value by itself. All else works on declared
+bounds and on synthetic values. The owner's check of a table uses it too, and is not private.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class Measure:
     def _read(self, held: Held) -> Floats:
         if isinstance(held, pa.ChunkedArray):
             return np.concatenate([np.empty(0), *(self._read(chunk) for chunk in held.chunks)])
+        if isinstance(held, pa.ExtensionArray):
+            return self._read(held.storage)
         if isinstance(held, pa.DictionaryArray):
             return self._read(held.dictionary_decode())
         if isinstance(held, Categories):

@@ -228,4 +228,11 @@ MUTANTS: list[Mutant] = [
         ("privacy/stopwatch.py", "            self._lost += self._clock() - began", "            self._lost += 0.0"),
         f"{PACE}test_how_long_counting_takes_does_not_decide_how_large_the_model_grows",
     ),
+    one(
+        "a-demo-takes-a-ledger-away",
+        30,
+        "a demo removes the ledger of a stopped run on another table, and with it what that has spent",
+        ("cli/demo.py", "        if path.exists() and not own:\n", "        if False:\n"),
+        "tests/cli/test_commands.py::test_a_demo_takes_no_release_and_no_ledger_of_another_table_away[release.ledger]",
+    ),
 ]

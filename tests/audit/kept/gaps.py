@@ -62,14 +62,26 @@ MUTANTS = [
         "which bins are too far apart follows from the table's own counts",
         (
             "mechanism/running.py",
-            "too_far(self.domain, self.gaps, self.inside, self.model_cliques)",
+            "too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros)",
             "too_far(\n"
             "            self.domain,\n"
             "            self.gaps,\n"
             "            [replace(m, values=self.door._read([m.clique])[0]) for m in self.inside],\n"
             "            self.model_cliques,\n"
+            "            self.zeros,\n"
             "        )",
         ),
         READ,
+    ),
+    one(
+        "a-fingerprint-without-gaps",
+        33,
+        "a table of which columns are otherwise apart, and all else is the same, may go on with a run",
+        (
+            "privacy/door.py",
+            "*((name,) for name in fine)] if journal.keeps",
+            "*((name,) for name in fine if ' above ' not in name)] if journal.keeps",
+        ),
+        "tests/ledger/test_fingerprint.py::test_a_table_whose_columns_are_otherwise_apart_is_another",
     ),
 ]
