@@ -46,9 +46,13 @@ def orders_mark(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -
 
 
 def _space(block: Block) -> str | None:
-    """Return what the values of a column can be compared with; None where numbers among them mean "missing"."""
+    """Return what the values of a column can be compared with; None for numbers that have marks of missing values.
+
+    Such marks may be numbers themselves, and numbers are in order by chance more often than moments.
+    """
     kind = next((line.split('"')[1] for line in block.lines if line.startswith("kind = ")), "")
-    return None if any(line.startswith("nulls = ") for line in block.lines) else _SPACES.get(kind)
+    marked = any(line.startswith("nulls = ") for line in block.lines)
+    return None if marked and kind in ("integer", "real") else _SPACES.get(kind)
 
 
 def _likely(opened: Opened, spaces: dict[str, str]) -> list[Pair]:
