@@ -15,6 +15,7 @@ from understudy.review.blocks import MARK, Block
 from understudy.review.lengths import lengths_words
 from understudy.review.look import Seen
 from understudy.review.opening import VIEW, Opened
+from understudy.schema.rules import KEYWORDS
 from understudy.source.duck import identifier
 
 _SOME, _FEWEST = 5_000, 100
@@ -100,4 +101,5 @@ def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _word(name: str) -> str:
     """Return a name as rules write it."""
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in KEYWORDS
+    return name if plain else f"`{name}`"
