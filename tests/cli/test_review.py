@@ -287,3 +287,19 @@ def test_only_what_is_meant_is_declared(stays: Path) -> None:
     assert [zero.always for zero in load_schema(stays).declaration.zeros] == ["`in` <= out"]
     assert load_schema(stays).derived == ()
     assert not any(mark.message.startswith("in all rows") for mark in marks_of(stays.read_text()))
+
+
+@pytest.mark.parametrize("number", [True, False])
+def test_a_lookup_that_all_rows_keep_is_declared_by_a_key(number: bool, tmp_path: Path) -> None:
+    schools = ['""x"" }', "y\\", "z. a", "u", "v", "w", "ü", "1"]
+    years = [3, 5, 5, 7, 9, 9, 11, 13] if number else [*"abbcddef"]
+    rows = "".join(f'"{schools[i % 8]}",{years[i % 8]}\n' for i in range(4000))
+    (tmp_path / "a.csv").write_text("school,years\n" + rows)
+    path = tmp_path / "a.toml"
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(path)])
+    result = review(path, "ady")
+    assert result.exit_code == 0, result.output
+    schema = load_schema(path)
+    assert [column.name for column in schema.derived] == ["years"]
+    assert check_schema(tmp_path / "a.csv", schema) == []
+    assert marks_of(path.read_text()) == []

@@ -215,7 +215,9 @@ def _declare_person(text: str, mark: Mark) -> str:
 
 
 def _declare(text: str, mark: Mark) -> str:
-    """Ask for each rule that is proposed whether it holds by what the columns mean, and declare those that do."""
+    """Declare what is proposed of a column; ask for each rule between columns whether it holds by what they mean."""
+    if mark.column is not None:
+        return declare(text, mark, proposals_of(mark))
     chosen: list[Proposal] = []
     for one in proposals_of(mark):
         if one.goes_with(chosen):

@@ -1,4 +1,4 @@
-"""What a draft proposes between columns, declared as it stands: orders, and moments that are another and a length of time.
+"""What a draft proposes between columns, declared as it stands: orders, and columns that follow from others.
 
 Sees no table. The text of a draft shows what was seen in one, to its owner.
 """
@@ -15,16 +15,17 @@ from understudy.review.marks import Mark, accept, change, marks_of
 _NAME = r"(?:`[^`]+`|[A-Za-z_][A-Za-z0-9_]*)"
 _ORDER = re.compile(rf"{_NAME} <= {_NAME}")
 _FOLLOWS = re.compile(rf"({_NAME}) = ({_NAME} \+ \w+\({_NAME}\))")
+_LOOKUP = re.compile(r'as kind = "derived", with (of = "(?:[^"\\]|\\.)*") and (lookup = \{.*\})\.$')
 _ORDERS, _LENGTHS = re.compile(r"^in all rows (.*?)\. An order"), re.compile(r" In all rows (.*?): if that is so")
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A rule that all rows keep: an order, or the expression that a column follows from."""
+    """A rule that all rows keep: an order, or how a column follows from others, with the settings that say so."""
 
     rule: str
     column: str | None = None
-    expression: str = ""
+    settings: tuple[str, ...] = ()
 
     def goes_with(self, others: Sequence[Proposal]) -> bool:
         """Whether it can stand beside what was declared: no order has a derived column."""
@@ -34,9 +35,12 @@ class Proposal:
 
 def proposals_of(mark: Mark) -> list[Proposal]:
     """Return what a mark proposes: derived columns first, since no order has these."""
+    if mark.column is not None:
+        found = _LOOKUP.search(mark.message)
+        return [Proposal(f"{mark.column} by its lookup", mark.column, found.groups())] if found else []
     orders, lengths = _ORDERS.search(mark.message), _LENGTHS.search(mark.message)
     following = _FOLLOWS.findall(lengths[1]) if lengths else []
-    derived = [Proposal(f"{name} = {rule}", name.strip("`"), rule) for name, rule in following]
+    derived = [Proposal(f"{name} = {rule}", name.strip("`"), (f"expression = {quote(rule)}",)) for name, rule in following]
     return derived + [Proposal(rule) for rule in (_ORDER.findall(orders[1]) if orders else [])]
 
 
@@ -51,6 +55,6 @@ def declare(text: str, mark: Mark, chosen: Sequence[Proposal]) -> str:
 def _declared(text: str, one: Proposal) -> str:
     if one.column is None:
         return f"{text.rstrip()}\n\n[[zeros]]\nalways = {quote(one.rule)}\n"
-    text = change(text, one.column, ['kind = "derived"', f"expression = {quote(one.expression)}"])
+    text = change(text, one.column, ['kind = "derived"', *one.settings])
     own = next((mark for mark in marks_of(text) if mark.column == one.column), None)
     return text if own is None else accept(text, own)  # its bounds are no longer asked for
