@@ -407,3 +407,11 @@ def test_a_check_takes_every_text_and_show_says_who_learns_them(tmp_path: Path) 
     listed = schema()["town"]
     assert isinstance(listed, Listed)
     assert listed.labels == ("(other)", "null")
+
+
+def test_a_plan_knows_texts_that_count_as_their_beginning() -> None:
+    declared = schema(
+        '[columns.town]\nkind = "open"\nprefix = 2\n[columns.sex]\nkind = "categorical"\nvalues = ["F"]\nother = "M"\n'
+    )
+    found = plan(declared, rows=50_000, epsilon=1, workload="all-2way", rehearse=True)
+    assert {column.name: column.codes for column in found.columns}["town"] > 2

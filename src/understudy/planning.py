@@ -50,7 +50,7 @@ MOST_COMPARED, MOST_CELLS, AT_ONCE = 2_000, 1 << 27, 1 << 22
 """Marginals of a workload that a rehearsal compares, and their cells; of more, so many are drawn. Cells that are held."""
 CLASSES = 6
 MOST_PLANNED = 32
-"""Values that an open column is planned with, at most."""
+"""Values that an open column is planned with, at most: Greek letters, so that no prefix cuts them and no null is one."""
 STAND_IN_SEED = 7
 
 
@@ -171,7 +171,7 @@ def _opened(asked: Request, rows: int) -> tuple[OpenColumn, ...]:
 
 def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
     """Return the run with made-up values of its open columns, and what is left of its budget after these."""
-    texts = {one.name: [f"text {number}" for number in range(1, one.values + 1)] for one in opened}
+    texts = {one.name: [chr(ord("α") + number) for number in range(one.values)] for one in opened}
     left = replace(asked.budget, rho=(1 - OPEN_SHARE) * asked.budget.rho)
     return replace(asked, budget=left).settled(asked.schema.settled(texts))
 

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import termios
 import time
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from understudy import draft_schema
+from understudy import check_schema, draft_schema
 from understudy.cli import main
 from understudy.review.marks import marks_of
 from understudy.schema import load_schema
@@ -256,3 +257,49 @@ def test_a_person_is_declared_once(tmp_path: Path) -> None:
     first, second = shown.split("rows of each person")
     assert "[p]erson" in first
     assert "[p]erson" not in second
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> Path:
+    def row(i: int) -> str:
+        begin, nights = date(2023, 1, 1) + timedelta(i * 37 % 360), 1 + i * 13 % 9
+        return f"{begin},{nights},{begin + timedelta(nights)},{i * 7 % 50},{i * 7 % 50 + i % 31}\n"
+
+    (tmp_path / "a.csv").write_text("in,nights spent,out,few,many\n" + "".join(map(row, range(2000))))
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
+    return tmp_path / "a.toml"
+
+
+def test_what_holds_between_columns_is_declared_by_keys(stays: Path) -> None:
+    result = review(stays, "dyyaaaay")
+    assert "out = `in` + days(`nights spent`), always" in result.output, result.output
+    assert "`in` <= out, always" not in result.output  # it follows, and no order has a derived column
+    assert "few <= many, always" in result.output
+    schema = load_schema(stays)
+    assert not schema.draft
+    assert [column.name for column in schema.derived] == ["out"]
+    assert [zero.always for zero in schema.declaration.zeros] == ["few <= many"]
+    assert check_schema(stays.with_suffix(".csv"), schema) == []
+
+
+def test_only_what_is_meant_is_declared(stays: Path) -> None:
+    review(stays, "dnynq")
+    assert [zero.always for zero in load_schema(stays).declaration.zeros] == ["`in` <= out"]
+    assert load_schema(stays).derived == ()
+    assert not any(mark.message.startswith("in all rows") for mark in marks_of(stays.read_text()))
+
+
+@pytest.mark.parametrize("number", [True, False])
+def test_a_lookup_that_all_rows_keep_is_declared_by_a_key(number: bool, tmp_path: Path) -> None:
+    schools = ['""x"" }', "y\\", "z. a", "u", "v", "w", "ü", "1"]
+    years = [3, 5, 5, 7, 9, 9, 11, 13] if number else [*"abbcddef"]
+    rows = "".join(f'"{schools[i % 8]}",{years[i % 8]}\n' for i in range(4000))
+    (tmp_path / "a.csv").write_text("school,years\n" + rows)
+    path = tmp_path / "a.toml"
+    CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(path)])
+    result = review(path, "ady")
+    assert result.exit_code == 0, result.output
+    schema = load_schema(path)
+    assert [column.name for column in schema.derived] == ["years"]
+    assert check_schema(tmp_path / "a.csv", schema) == []
+    assert marks_of(path.read_text()) == []

@@ -375,3 +375,15 @@ def test_codes_some_of_which_begin_with_a_zero_are_texts() -> None:
     learnt = learn_schema(rows, epsilon=8)
     assert {column.name: column.kind for column in learnt.columns} == {"code": "categorical", "size": "integer"}
     assert set(codes) <= set(learnt["code"].labels)
+
+
+def test_words_for_true_and_false_beside_other_texts_are_texts() -> None:
+    rows = {
+        "died": ["J" if i % 12 == 0 else "N" for i in range(ROWS)],
+        "paid": ["J" if i == 0 else "N" for i in range(ROWS)],
+    }
+    learnt = learn_schema(rows, epsilon=4, seed=1)
+    died = learnt["died"]
+    assert isinstance(died, Listed)
+    assert died.values == ("J", "N")
+    assert learnt["paid"].kind == "boolean"  # one row is not sure to be there

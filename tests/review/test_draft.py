@@ -424,3 +424,20 @@ def test_numbers_with_decimal_commas_are_neither_listed_nor_called_texts(tmp_pat
     assert all(message.startswith("left out, since its numbers have commas;") for message in told.values())
     assert '"36,5"' not in text
     assert tomllib.loads(text)["columns"]["codes"]["kind"] == "categorical"
+
+
+def test_texts_among_many_numbers_are_named_and_codes_are_not_taken_for_numbers(tmp_path: Path) -> None:
+    rows = [
+        f'"{"<0,5" if i % 7 == 0 else "n.b." if i % 5 == 0 else f"{i * 37 % 4000},{i % 10}"}";{i % 900:05};{i % 11}'
+        for i in range(9000)
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["crp;place;ward", *rows]) + "\n")
+    told = {mark.column: mark.message for mark in marks_of(draft_schema(tmp_path / "a.csv"))}
+    assert told["crp"].startswith('left out, since texts stand among its numbers ("n.b.", "<0,5").')
+    assert "too many to list" in told["place"]
+    csv = '[table.csv]\nseparator = ";"\ndecimal = ","\n'
+    kept = '[columns.crp]\nkind = "real"\nmin = 0\nmax = 4000\nnulls = ["n.b.", "<0,5"]\nnullable = true'
+    assert check_schema(tmp_path / "a.csv", parse_schema(csv + kept)) == []  # as the mark says
+    few = [row if i > 8 else f'"seen once {i}";{row.partition(";")[2]}' for i, row in enumerate(rows)]
+    (tmp_path / "a.csv").write_text("\n".join(["crp;place;ward", *few]) + "\n")
+    assert "seen once" not in draft_schema(tmp_path / "a.csv")

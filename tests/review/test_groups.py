@@ -43,6 +43,7 @@ def messy(path: Path, width: int, seed: int = 0) -> Path:
         lambda: [str(i) for i in rng.integers(1, 9, ROWS)],
         lambda: some(["yes", "no"]),
         lambda: [f'"{x:.1f}"'.replace(".", ",") for x in rng.uniform(0, 90, ROWS)],
+        lambda: odd([f"{x:.1f}" for x in rng.uniform(0, 900, ROWS)], "<0.5"),
         lambda: [f"{x:.1f} %" for x in rng.uniform(0, 90, ROWS)],
     )
     columns = {"degree": (degrees := some(["a", "b", "c", "d"])), "years": [str(9 + ord(d) - ord("a")) for d in degrees]}

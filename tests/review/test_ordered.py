@@ -96,3 +96,18 @@ def test_what_is_proposed_can_be_declared() -> None:
     assert rule is not None
     schema = parse_schema(draft + f'\n[[zeros]]\nalways = "{rule[1]}"\n')
     assert schema.orders.orders
+
+
+def test_words_for_missing_among_days_break_no_order_and_numbers_with_such_marks_have_none(tmp_path: Path) -> None:
+    table = pa.table(stays()).to_pydict()
+    days = [
+        (a.isoformat(), "NULL" if i % 9 == 0 else b.isoformat())
+        for i, (a, b) in enumerate(zip(table["Beginn"], table["Ende"], strict=True))
+    ]
+    sizes = zip(table["children"], table["household size"], strict=True)
+    rows = [f"{a},{b},{c},{-9 if c == 0 else d}" for (a, b), (c, d) in zip(days, sizes, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["begin,end,children,size", *rows]) + "\n")
+    text = draft_schema(tmp_path / "a.csv")
+    assert "nulls = [-9]" in text
+    assert 'nulls = ["NULL"]' in text
+    assert "in all rows begin <= end. An order" in text

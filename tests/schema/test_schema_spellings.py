@@ -236,3 +236,32 @@ def test_any_code_survives_a_csv_file(tmp_path: Any) -> None:
     write_table(table, tmp_path / "t.csv", schema)
     assert read_table(tmp_path / "t.csv", schema).equals(table)
     assert (schema.encode(read_table(tmp_path / "t.csv", schema)) == codes).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "values", "lines"),
+    [
+        ('kind = "real"\nmin = 0\nmax = 9\ndecimals = 1\nnulls = [-9]', [3.5, -9.0], ["3.5", "-9"]),
+        ('kind = "real"\nmin = 0\nmax = 9\ndecimals = 4\nnulls = [999]', [3.5, 999.0], ["3.5000", "999"]),
+        ('kind = "real"\nmin = 0\nmax = 9\nnulls = [-9, "N"]', [3.5, -9.0], ["3.5", "-9"]),
+        ('kind = "time"\nformat = "%H%M"\ntype = "float64"\nnulls = [9999]', [517.0, 9999.0], ["517.0", "9999"]),
+    ],
+)
+def test_a_number_that_means_missing_is_spelled_as_declared(body: str, values: list[Any], lines: list[str]) -> None:
+    schema = schema_of(f"{body}\nnullable = true")
+    table = pa.table({"c": values}, schema=schema.arrow_schema)
+    sink = io.BytesIO()
+    write_csv(iter([table]), sink, schema)
+    assert sink.getvalue().decode().splitlines()[1:] == lines
+
+
+def test_moments_with_a_zone_are_spelled_by_iso_8601(tmp_path: Any) -> None:
+    schema = schema_of(
+        'kind = "datetime"\ntimezone = "Europe/Paris"\nmin = 2023-01-01T00:00:00\nmax = 2023-12-31T23:59:59\nnullable = true'
+    )
+    moments = [dt.datetime(2023, 7, 1, 10, 4, 5, tzinfo=dt.UTC), None, dt.datetime(2023, 10, 29, 1, 30, tzinfo=dt.UTC)]
+    table = pa.table({"c": moments}, schema=schema.arrow_schema)
+    write_table(table, tmp_path / "t.csv", schema)
+    lines = ["2023-07-01T12:04:05+02:00", "", "2023-10-29T02:30:00+01:00"]
+    assert (tmp_path / "t.csv").read_text().splitlines()[1:] == lines
+    assert read_table(tmp_path / "t.csv", schema).equals(table)

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from understudy.errors import UserError
+from understudy.review.declaring import Proposal, declare, proposals_of
 from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, is_cut, leave_all_out, open_all
 from understudy.review.marks import (
     Mark,
@@ -29,6 +30,7 @@ from understudy.schema import parse_schema
 
 ONE = {
     "a": "accept",
+    "d": "declare",
     "t": "this and all like it",
     "e": "edit",
     "u": "unlisted (open)",
@@ -125,6 +127,7 @@ def _key(text: str, group: Group, like: Group) -> str:
     mark, several = group.marks[0], len(group.marks) > 1
     sense = {
         "t": len(like.marks) > 1,
+        "d": not several and bool(proposals_of(mark)),
         "u": all(one.about_texts for one in group.marks) and not (several and mark.left_out),
         "l": mark.column is not None and not mark.left_out,
         "p": mark.about_person and parse_schema(text).person is None,
@@ -211,8 +214,21 @@ def _declare_person(text: str, mark: Mark) -> str:
     return declare_person(text, mark, rows)
 
 
+def _declare(text: str, mark: Mark) -> str:
+    """Declare what is proposed of a column; ask for each rule between columns whether it holds by what they mean."""
+    if mark.column is not None:
+        return declare(text, mark, proposals_of(mark))
+    chosen: list[Proposal] = []
+    for one in proposals_of(mark):
+        if one.goes_with(chosen):
+            click.echo(f"    {one.rule}, always, by what the columns mean: ", nl=False)
+            chosen += [one] if _wait_for({"y": "yes", "n": "no"}) == "y" else []
+    return declare(text, mark, chosen)
+
+
 _DO: dict[str, Callable[[str, Mark], str]] = {
     "a": accept,
+    "d": _declare,
     "e": _edit,
     "u": open_up,
     "l": leave_out,

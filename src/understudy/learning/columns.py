@@ -21,13 +21,15 @@ CLOCK_SHARE = Fraction(1, 5)
 """Of what a column of numbers has, for whether these are times of day; only where they may be."""
 PADDED_PART = 50
 """Digits are codes where more than one in about so many begins with a zero."""
+ODD_PART = 100
+"""Words for true and false are texts where more than one in about so many rows has another text."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
 def kind_of(first: First) -> str | None:
     """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
     rows = {family: first.rows(family) for family in FAMILIES}
-    rows |= {"text": rows_of_texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    rows |= {"text": rows_of_texts(first), "boolean": _truths(first)}
     if _codes(first):
         rows["whole"] = 0.0
     numbers = rows["whole"] + rows["other"]
@@ -43,10 +45,17 @@ def _codes(first: First) -> bool:
     return first.sure(padded, 1) and PADDED_PART * padded > first.rows("whole")
 
 
+def _truths(first: First) -> float:
+    """Return how many rows have words for true and false."""
+    return float(first.plain[FALSE] + first.plain[TRUE])
+
+
 def rows_of_texts(first: First) -> float:
-    """Return how many rows have texts, digits among them where these are codes."""
-    texts = float(first.plain[TEXT] + first.plain[PADDED])
-    return texts + first.rows("whole") if _codes(first) else texts
+    """Return how many rows have texts: digits among them where these are codes, and N where others surely have J."""
+    texts, truths = float(first.plain[TEXT] + first.plain[PADDED]), _truths(first)
+    both = first.sure(float(first.plain[TEXT]), 1) and first.sure(truths, _CELLS["boolean"])
+    beside = both and ODD_PART * first.plain[TEXT] > truths
+    return texts + _codes(first) * first.rows("whole") + beside * truths
 
 
 def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.ColumnDeclaration | None:

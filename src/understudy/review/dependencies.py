@@ -5,7 +5,7 @@ NOT PRIVATE: looks at all values of pairs of columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from understudy.review.blocks import Block, quote
@@ -18,6 +18,9 @@ _PAIRS, _LIKELY = 800, 40
 _ROWS, _SOME = 20, 5_000
 """Values that a column must have for others to follow from it; pairs that are looked at in some rows, and those of them in
 all rows; rows for each value, and how many some are."""
+
+_SPELLED: dict[str, Callable[[str], str]] = {'kind = "categorical"': quote, 'kind = "integer"': str, 'kind = "real"': str}
+"""Kinds that a lookup can give, and how it spells their values."""
 
 
 def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> list[Block]:
@@ -34,7 +37,8 @@ def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Blo
     pairs.sort(key=lambda pair: order.index(pair[0]) > order.index(pair[1]))  # rather from one that comes before
     follows = _following(opened, pairs[:_PAIRS])
     return [
-        replace(block, mark=block.mark + _words(follows[block.name])) if block.name in follows else block for block in blocks
+        replace(block, mark=block.mark + _words(opened, follows[block.name], block)) if block.name in follows else block
+        for block in blocks
     ]
 
 
@@ -62,8 +66,18 @@ def _holding(opened: Opened, pairs: Sequence[tuple[str, str]], rows: str) -> lis
     return [pair for pair, holds in zip(pairs, answers, strict=True) if holds]
 
 
-def _words(parent: str) -> str:
+def _words(opened: Opened, parent: str, block: Block) -> str:
     return (
         f" In all rows it follows from {quote(parent)}: if that is so by what they mean, it costs nothing as kind = "
-        f'"derived", with of = {quote(parent)} and a lookup.'
+        f'"derived", with of = {quote(parent)} and {_lookup(opened, parent, block)}.'
     )
+
+
+def _lookup(opened: Opened, parent: str, block: Block) -> str:
+    """Return the lookup that all rows keep; only a word where it cannot be written as one."""
+    of, name = identifier(parent), identifier(block.name)
+    pairs = opened.ask(f"SELECT DISTINCT {of}::VARCHAR AS a, {name}::VARCHAR FROM {VIEW} WHERE {of} IS NOT NULL ORDER BY a")
+    kind = block.lines[0]
+    if any(value is None for _, value in pairs) or kind not in _SPELLED:
+        return "a lookup"
+    return f"lookup = {{ {', '.join(f'{quote(key)} = {_SPELLED[kind](value)}' for key, value in pairs)} }}"

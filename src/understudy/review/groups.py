@@ -81,9 +81,10 @@ QUESTIONS = (
         "others with points. To keep them, write all numbers alike (docs/schema.md, CSV files), and draft again.",
     ),
     Question(
-        r"^left out, since its numbers have signs",
-        "they are left out, since their numbers have signs (12 % or $5), and so are texts. To keep them, write them "
-        "without, and draft again.",
+        r"^left out, since (its numbers have signs|texts stand among)",
+        "they are left out, since their numbers have signs (12 % or $5), or texts stand among these. To keep them, write "
+        'plain numbers, and draft again; where such texts mean "missing", go one by one, and write them as nulls.',
+        r"(?<=its numbers \().*?(?=\)\. Write)",
     ),
     Question(
         r"^left out, since its name",

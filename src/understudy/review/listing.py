@@ -20,6 +20,8 @@ RARE = 10
 _LONGEST = 8
 """Rows in which a value must be seen before it is not called rare; the longest prefix that is proposed."""
 _SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
+_NUMBER, _MOST_ODD = re.compile(r"[-+]?(0|[1-9][0-9]*)([.,][0-9]+)*"), 5
+"""A number as tables spell it, with no zeros in front; so many texts may stand among those of a column."""
 _SIGNS = (
     "left out, since its numbers have signs (12 % or $5), and so are texts. To keep it, write them without, and draft again."
 )
@@ -52,7 +54,7 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
         return Block(seen.name, mark=_COMMAS)
     if len(texts) > MAX_LISTED or (len(ranked) > 100 and len(ranked) * RARE > seen.rows):
         named = is_identifier(seen.name, len(texts))
-        return Block(seen.name, mark=person_or_nothing(seen.name) if named else _too_many(seen))
+        return Block(seen.name, mark=person_or_nothing(seen.name) if named else _among_numbers(ranked) or _too_many(seen))
     answers = known_answers([value for value, _ in ranked])
     values = answers or sorted(value for value, _ in ranked)
     lines = ['kind = "categorical"', *_type(seen), *listed("values", list(map(quote, values)))]
@@ -79,6 +81,18 @@ def _has_decimal_commas(texts: list[str]) -> bool:
     """Whether texts are numbers as 1.084,50; a few such may be codes."""
     commas = sum("," in text for text in texts)
     return len(texts) > DEFAULT_BINS and 2 * commas > len(texts) and all(map(_SIGNED.fullmatch, texts))
+
+
+def _among_numbers(ranked: list[tuple[str, int]]) -> str:
+    """Say which few texts stand among many numbers, such as what a laboratory writes of what it cannot measure."""
+    odd = [(value.strip(), rows) for value, rows in ranked if not _NUMBER.fullmatch(value.strip())]
+    if not odd or len(odd) > _MOST_ODD or min(rows for _, rows in odd) < RARE:
+        return ""
+    words = ", ".join(quote(value) for value, _ in odd)
+    return (
+        f"left out, since texts stand among its numbers ({words}). Write numbers in their place, and draft again; or, where "
+        f'they mean "missing", keep it with kind = "real", min and max, nulls = [{words}] and nullable = true.'
+    )
 
 
 def _nulls(seen: Seen, missing: list[tuple[str, int]]) -> list[str]:

@@ -15,6 +15,7 @@ from understudy.review.blocks import MARK, Block
 from understudy.review.lengths import lengths_words
 from understudy.review.look import Seen
 from understudy.review.opening import VIEW, Opened
+from understudy.schema.rules import KEYWORDS
 from understudy.source.duck import identifier
 
 _SOME, _FEWEST = 5_000, 100
@@ -46,9 +47,13 @@ def orders_mark(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -
 
 
 def _space(block: Block) -> str | None:
-    """Return what the values of a column can be compared with; None where numbers among them mean "missing"."""
+    """Return what the values of a column can be compared with; None for numbers that have marks of missing values.
+
+    Such marks may be numbers themselves, and numbers are in order by chance more often than moments.
+    """
     kind = next((line.split('"')[1] for line in block.lines if line.startswith("kind = ")), "")
-    return None if any(line.startswith("nulls = ") for line in block.lines) else _SPACES.get(kind)
+    marked = any(line.startswith("nulls = ") for line in block.lines)
+    return None if marked and kind in ("integer", "real") else _SPACES.get(kind)
 
 
 def _likely(opened: Opened, spaces: dict[str, str]) -> list[Pair]:
@@ -96,4 +101,5 @@ def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _word(name: str) -> str:
     """Return a name as rules write it."""
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in KEYWORDS
+    return name if plain else f"`{name}`"

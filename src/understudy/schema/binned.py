@@ -198,8 +198,12 @@ class Binned(Column):
         return numbers
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return decoded values as a text file spells them: with their decimals."""
-        return super().spell(self.scale.spell(values))
+        """Return decoded values as a text file spells them: with their decimals, and what means "missing" as declared."""
+        text = self.scale.spell(values)
+        if self.null_value is not None:
+            missing = pc.fill_null(pc.equal(values, pa.scalar(self.null_value, self.type)), False)
+            text = pc.if_else(missing, self.own_nulls[0], text)
+        return super().spell(text)
 
     def compare(self, operator: Operator, literal: Any) -> Truth | str:
         """Compare each bin with a literal: a bin with values on both sides can, but need not, hold."""

@@ -172,6 +172,14 @@ class Moments(Scale):
         moments = pa.array(seconds, mask=null).view(pa.timestamp("s", self.timezone))
         return pc.cast(pc.strftime(moments, format=self.form), self.type)
 
+    def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Spell moments with a time zone as ISO 8601 does: 2023-07-01T12:04:05+02:00."""
+        if self.form is not None or self.timezone is None:
+            return super().spell(values)
+        seconds = pc.cast(values, pa.timestamp("s", self.timezone), safe=False)
+        text = pc.strftime(seconds, format="%Y-%m-%dT%H:%M:%S%z")
+        return pc.replace_substring_regex(text, r"(\d\d)$", r":\1")
+
     def number(self, literal: Any) -> float | int | None:
         """Return the literal in steps of the grain; a fraction when it lies between two."""
         if not isinstance(literal, date):
