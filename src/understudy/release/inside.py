@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.mechanism.anchors import falling
-from understudy.mechanism.sums import of_codes, weights_of
+from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
 from understudy.model import Model, Observation
 from understudy.privacy import Measurement
 from understudy.schema import Schema
 from understudy.schema.binned import Binned
 from understudy.schema.column import fine_name
+from understudy.schema.looks import Looks
+from understudy.schema.weights import number_weights
 from understudy.schema.within import Within
 
 Floats = NDArray[np.float64]
@@ -27,14 +29,15 @@ between columns in order, the rows of each of its cells."""
 
 def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]) -> dict[str, Floats]:
     """Return the weights of each column that was looked inside of, by all answers about it; and of each gap."""
-    sums = {m.clique: m for m in measured if m.query is not None}
-    counts = {m.clique: m for m in measured if m.query is None}
+    sums = {m.clique: m for m in measured if not is_count(m)}
+    counts = {m.clique: m for m in measured if is_count(m)}
     found = {}
-    for column, within in _counted(schema, model, measured):
+    for column, looks, within in _counted(schema, model, measured):
         asked = sums.get((fine_name(column.name),))
-        told = within if asked is None else within.told(weights_of(asked), float(asked.values[0]), asked.sigma**2)
-        assert column.fine is not None
-        found[column.name] = told.rows[: len(column.fine.bins.lowest)]
+        told = within if asked is None else within.told(weights_of(column, asked), float(asked.values[0]), asked.sigma**2)
+        assert column.rounded is not None
+        inside = told.rows[: len(column.rounded.bins.lowest)]
+        found[column.name] = number_weights(column, inside, looks.of_numbers(column))
     for gap in schema.gaps:
         if (noisy := counts.get((gap.name,))) is not None:
             found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
@@ -43,15 +46,14 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
 
 def told_sums(schema: Schema, model: Model, measured: Sequence[Measurement]) -> tuple[Observation, ...]:
     """Return the sums over finer bins, as far as they tell of the codes of columns: the last fit was held to them."""
-    sums = {m.clique: m for m in measured if m.query is not None}
-    counted = {column.name: within for column, within in _counted(schema, model, measured)}
-    return tuple(of_codes(n, within, sums[fine_name(n),]) for n, within in counted.items() if (fine_name(n),) in sums)
+    sums = {m.clique: m for m in measured if not is_count(m)}
+    counted = ((c, within, sums.get((fine_name(c.name),))) for c, _, within in _counted(schema, model, measured))
+    return tuple(of_codes(c.name, within, weights_of(c, asked), asked) for c, within, asked in counted if asked is not None)
 
 
-def _counted(schema: Schema, model: Model, measured: Sequence[Measurement]) -> Iterator[tuple[Binned, Within]]:
+def _counted(schema: Schema, model: Model, measured: Sequence[Measurement]) -> Iterator[tuple[Binned, Looks, Within]]:
     """Yield each column that was looked inside of, with how its rows lie by the counts of its finer bins alone."""
-    counts = {m.clique: m for m in measured if m.query is None}
     for column in schema.columns:
-        noisy = counts.get((fine_name(column.name),))
-        if noisy is not None and isinstance(column, Binned) and column.fine is not None:
-            yield column, Within.of(column, model.marginal((column.name,)), noisy.values, noisy.sigma**2)
+        looks = looks_of(measured, column.name)
+        if looks is not None and isinstance(column, Binned) and column.fine is not None:
+            yield column, looks, Within.of(column, model.marginal((column.name,)), looks)

@@ -192,7 +192,7 @@ class Release(Contents):
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
-        anchors = tuple(entry.column for entry in self.manifest.inside if entry.above is None)
+        anchors = tuple(dict.fromkeys(entry.column for entry in self.manifest.inside if entry.above is None))
         return Bootstrap(self.evidence, anchors, told_sums(self.schema, self.model, self.fine))
 
     @cached_property
