@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.mechanism.anchors import falling
+from understudy.manifest.manifest import MechanismEntry
+from understudy.mechanism.aim2 import Aim2, Aim2Config
+from understudy.mechanism.anchors import columns_held, falling
+from understudy.mechanism.limits import too_far
 from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
-from understudy.model import Model, Observation
+from understudy.model import GraphicalModel, Model, Observation
 from understudy.privacy import Measurement
 from understudy.schema import Schema
 from understudy.schema.binned import Binned
@@ -20,6 +23,7 @@ from understudy.schema.column import fine_name
 from understudy.schema.looks import Looks
 from understudy.schema.weights import number_weights
 from understudy.schema.within import Within
+from understudy.uncertainty.refits import Held
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
@@ -42,6 +46,16 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
         if (noisy := counts.get((gap.name,))) is not None:
             found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
     return found
+
+
+def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], how: MechanismEntry) -> Held:
+    """Return the columns that the last fit was held to: those that were looked inside of, and with ``aim2`` the others."""
+    numeric = [name for name in schema.domain if looks_of(measured, name) is not None]
+    cliques = model.parameters if isinstance(model, GraphicalModel) else ()
+    far = too_far(schema.domain, schema.gaps, [m for m in measured if is_count(m)], cliques)
+    every = how.name == Aim2().name and how.options.get("columns", Aim2Config().columns)
+    firmly, loosely = columns_held(schema.domain, numeric, far, every=bool(every))
+    return Held(tuple(firmly), tuple(loosely))
 
 
 def told_sums(schema: Schema, model: Model, measured: Sequence[Measurement]) -> tuple[Observation, ...]:
