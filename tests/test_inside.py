@@ -63,6 +63,24 @@ def test_means_and_spikes_survive(release: Release) -> None:
     assert (evenly == 10_000).mean() < 0.01
 
 
+def test_a_spike_at_no_round_number_stays_where_it_is(tmp_path: Path) -> None:
+    """Finer bins of few numbers and many rows are looked at number by number: without that it was spread from 131 to 139."""
+    rng = np.random.default_rng(5)
+    far = np.where(rng.random(20_000) < 0.1, 137, rng.integers(0, 1000, 20_000))
+    declared = parse_schema(SHAPED.replace("pay", "far").replace("100000", "999"))
+    made = understudy.synthesize(
+        {"far": far, "sex": payrolls()["sex"]}, declared, epsilon=1, seed=3, workload="all-2way", progress=False
+    )
+    found = made.arrow.column("far").to_numpy()
+    assert abs((found == 137).mean() - 0.1) < 0.02
+    assert abs(((found > 137) & (found < 140)).mean() - 0.002) < 0.004
+    assert len(made.manifest.inside) == 2
+    again = understudy.load(made.save(tmp_path / "r"))
+    np.testing.assert_array_equal(again.inside["far"], made.inside["far"])
+    answer = again.answer("quantile(far, 0.2)")
+    assert answer.lower[0].as_py() <= np.quantile(far, 0.2) <= answer.upper[0].as_py()
+
+
 def test_rows_drawn_later_follow_the_same_weights(release: Release, tmp_path: Path) -> None:
     again = understudy.load(release.save(tmp_path / "r"))
     for name, weights in release.inside.items():
@@ -125,6 +143,15 @@ def test_no_sum_is_asked_of_dates_or_without_looks() -> None:
     made = quick(table())
     assert {entry.column for entry in made.manifest.sums} <= {"age", "pay"}
     assert not quick(table(), mechanism="independent", inside=0).fine
+
+
+def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(tmp_path: Path) -> None:
+    made = understudy.load(quick(table(), mechanism="aim2").save(tmp_path / "r"))
+    held, numeric = made.bootstrap.held, {entry.column for entry in made.manifest.inside}
+    assert set(held.firmly) == numeric
+    assert set(held.loosely) == {name for name in made.domain if name not in numeric and made.domain[name] > 2}
+    assert held.loosely
+    assert not quick(table(), mechanism="aim").bootstrap.held.loosely
 
 
 def test_columns_without_bins_cost_nothing() -> None:

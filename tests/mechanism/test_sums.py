@@ -64,7 +64,7 @@ def test_told_first_of_codes_and_then_inside_them_nothing_is_lost() -> None:
         asked = Measurement(
             ("x",), answer, "gaussian", scale, Fraction(1, 100), True, Matrix(weights[None].astype(int), (7,))
         )
-        seen = of_codes("x", INSIDE, asked)
+        seen = of_codes("x", INSIDE, weights, asked)
         assert seen.query is not None
         codes = FINER.known.told(seen.query.adjoint(np.ones(1)), float(answer[0]), seen.sigma**2).counts
         within = Within(BINS, INSIDE.rows * (codes / FINER.known.counts)[BINS], INSIDE.variances)

@@ -23,7 +23,7 @@ from understudy.source import MemorySource
 from understudy.uncertainty import Bootstrap, Evidence, bootstrap_intervals
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.intervals import at_most, half_widths, student
-from understudy.uncertainty.refits import refits, with_noise
+from understudy.uncertainty.refits import Held, refits, with_noise
 from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
 from understudy.uncertainty.tilts import Tilt, tilted, tilts
 from understudy.workload import Workload
@@ -140,7 +140,7 @@ def test_sums_that_were_told_beside_the_measurements_are_drawn_again() -> None:
     measured, model = [alone(np.full(40, 1000), 100)], flat(40, 40_000)
     spread = {}
     for name, sums in {"without": [], "with": [told]}.items():
-        found = refits(model, measured, ("a",), 16, rng(3), sums=sums)
+        found = refits(model, measured, Held(("a",)), 16, rng(3), sums=sums)
         spread[name] = np.std([weights @ (one.model.marginal(("a",)) - one.base.marginal(("a",))) for one in found])
     assert 100 < spread["with"] < 400
     assert spread["without"] > 5 * spread["with"]
@@ -234,3 +234,16 @@ def test_a_column_with_nearly_all_rows_in_one_code_is_tilted_so_far_and_no_farth
     drawn = [tilted(table, ("a",), {"a": Tilt(0.5, 0.5)}, np.random.default_rng(seed)) for seed in range(20)]
     assert np.isfinite(drawn).all()
     np.testing.assert_allclose(np.sum(drawn, axis=1), 480)
+
+
+def test_refits_are_held_to_columns_as_the_last_fit_was() -> None:
+    """Of 40 codes three have rows. Noise of 50 leaves some in others, and fewer where the fit is held to the column."""
+    rows = np.append(np.zeros(37), [4_000, 2_000, 1_000])
+    domain = Domain.of({"a": 40})
+    model = GraphicalModel(domain, {("a",): np.log(np.maximum(rows, 1e-9))}, 7_000.0)
+    measured = [alone(rows, 50)]
+    left = {}
+    for name, held in {"held": Held((), ("a",)), "free": Held()}.items():
+        found = refits(model, measured, held, 16, rng(3))
+        left[name] = np.mean([one.model.marginal(("a",))[:37].sum() for one in found[::2]])
+    assert left["held"] < 0.95 * left["free"]

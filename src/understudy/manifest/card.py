@@ -161,7 +161,7 @@ def _checked(manifest: Manifest) -> str:
 def _inside(manifest: Manifest) -> str:
     if not manifest.inside:
         return "drawn evenly"
-    names = ", ".join(entry.column for entry in manifest.inside if entry.above is None)
+    names = ", ".join(dict.fromkeys(entry.column for entry in manifest.inside if entry.above is None))
     gaps = ", ".join(f"{entry.column} above {entry.above}" for entry in manifest.inside if entry.above is not None)
     added = ", ".join(entry.column for entry in manifest.sums)
     finer = f"noisy counts of finer bins inside the bins of {names}" if names else ""

@@ -16,9 +16,9 @@ from understudy.mechanism.anchors import known
 from understudy.mechanism.events import Event, Measured
 from understudy.mechanism.notes import Notes
 from understudy.mechanism.schedule import allocate
-from understudy.mechanism.sums import FINE, Finer, Sums, of_codes, shared
+from understudy.mechanism.sums import FINE, Finer, Sums, looks_of, of_codes, shared, weights_of
 from understudy.model import Observation
-from understudy.privacy import Door, Linear, Marginal, Matrix, Measurement, linear_scale_for, sigma_for
+from understudy.privacy import Door, Groups, Linear, Marginal, Matrix, Measurement, linear_scale_for, sigma_for
 from understudy.schema.binned import Binned
 from understudy.schema.column import Column, fine_name
 from understudy.schema.within import Within, fine_values
@@ -27,6 +27,11 @@ from understudy.workload import Workload
 SUMS = "sums of columns, finer bin by finer bin"
 FOR_SUMS = Fraction(1, 2)
 """The part of what is kept for numbers that goes to sums at the end, where a column has numbers to add up."""
+
+MANY = 0.005
+"""A finer bin with more than this part of all rows is looked at number by number …"""
+CLEAR = 5.0
+"""… where its count is so many deviations of the noise above none."""
 
 LEAST_DEVIATION = 0.1
 """Noise below this counts as this in a fit: exact enough, and no division by a vanishing variance."""
@@ -47,6 +52,8 @@ class Looking(Notes):
     rho: Fraction
     _asides: dict[str, Fraction]
     _inside: Fraction
+    _cut: dict[str, Binned]
+    """The columns of which finer bins may be cut into numbers, by the names of their finer codes."""
 
     def _keep_for_numbers(self, share: Fraction, columns: Sequence[Column]) -> None:
         """Keep a share of the budget for what lies inside bins, and a part of it for sums of columns that are asked for."""
@@ -56,6 +63,7 @@ class Looking(Notes):
         self.rho -= whole
         self._asides[SUMS] = FOR_SUMS * whole if self.columns else Fraction(0)
         self._inside = whole - self._asides[SUMS]
+        self._cut = {fine_name(c.name): c for c in columns if isinstance(c, Binned) and c.fine is not c.rounded}
 
     @property
     def observations(self) -> list[Observation]:
@@ -73,17 +81,35 @@ class Looking(Notes):
         """Measure where inside their bins the values of columns lie: each column by itself, with equal shares. Not part of
         what the mechanism does: costs 1/(2σ²) for each, which was kept for it.
         """
-        scale = sigma_for(rho / len(self.door.fine), self.door.unit)
+        share = rho / len(self.door.fine)
         for name in self.door.fine:
-            found = self.door.ask(Marginal((name,), scale))
-            self.inside.append(found)
-            self.tell(Measured(0, found.clique, found.values.size, scale, float(found.rho)))
+            if name in self._cut:
+                self._look_twice(name, self._cut[name], share)
+            else:
+                self._look(Marginal((name,), sigma_for(share, self.door.unit)))
+
+    def _look_twice(self, name: str, column: Binned, rho: Fraction) -> None:
+        """Count the finer bins for half of ``rho``, and for the rest once more: those with many rows number by number."""
+        bins = column.rounds.astype(np.int64)
+        once = Groups([bins])
+        seen = self._look(Linear((name,), once, linear_scale_for(rho / 2, once, "gaussian", self.door.unit)))
+        made = partial(_with_many, seen)
+        many = self.note_array(f"finer bins of {column.name} with many rows", seen.values.size, made) > 0
+        inner = np.diff(bins, prepend=-1) == 0
+        again = Groups([np.cumsum(np.diff(bins, prepend=0) + (many[bins] & inner))])
+        self._look(Linear((name,), again, linear_scale_for(rho / 2, again, "gaussian", self.door.unit)))
+
+    def _look(self, question: Linear | Marginal) -> Measurement:
+        found = self.door.ask(question)
+        self.inside.append(found)
+        self.tell(Measured(0, found.clique, found.values.size, found.scale, float(found.rho)))
+        return found
 
     def _ask_sums(self, rho: Fraction, observations: Sequence[Observation], total: float, index: int) -> None:
         """Measure a sum of each column whose mean gains by it, for ``rho`` in all. ``observations`` are all answers so far,
         ``total`` the rows by the model.
         """
-        names, sizes = list(self.columns), [self.door.fine[fine_name(name)] for name in self.columns]
+        names, sizes = list(self.columns), [_finer_codes(column) for column in self.columns.values()]
         made = partial(self._chosen, float(rho), observations, total)
         noted = self.note_array(SUMS, len(names) + sum(sizes), made)
         costs, weights = noted[: len(names)], np.split(noted[len(names) :], np.cumsum(sizes)[:-1])
@@ -99,6 +125,7 @@ class Looking(Notes):
         """Return the question for the sum of a column with these weights; without any, for its counts."""
         if not weights.size:
             return Marginal((name,), sigma_for(rho, self.door.unit))
+        weights = weights[self.columns[name].rounds]
         query = Matrix(weights[None], (weights.size,))
         return Linear((fine_name(name),), query, linear_scale_for(rho, query, "gaussian", self.door.unit))
 
@@ -113,7 +140,7 @@ class Looking(Notes):
             if sums is not None:
                 found[name] = sums
         costs = shared(found, rho)
-        weights = [np.zeros(self.door.fine[fine_name(name)]) for name in self.columns]
+        weights = [np.zeros(_finer_codes(column)) for column in self.columns.values()]
         for k, name in enumerate(self.columns):
             if name in costs:
                 weights[k] = np.rint(FINE * found[name].best(costs[name]))
@@ -122,16 +149,28 @@ class Looking(Notes):
     def _finer(self, name: str, observations: Sequence[Observation], total: float) -> Finer | None:
         """Return what is known of the rows of a column's finer bins; None where its codes were measured by sums."""
         told = known(observations, name, total)
-        looked = next((m for m in self.inside if m.clique == (fine_name(name),)), None)
-        if told is None or looked is None:
+        looks = looks_of(self.inside, name)
+        if told is None or looks is None:
             return None
-        return Finer(told, Within.of(self.columns[name], told.counts, looked.values, looked.sigma**2))
+        return Finer(told, Within.of(self.columns[name], told.counts, looks))
 
     def _told(self, observations: Sequence[Observation], total: float) -> list[Observation]:
         """Return the sums that were asked for, as far as they tell of the codes of columns: what a fit can be held to."""
         asked = {name: m for name in self.columns for m in self.sums if m.clique == (fine_name(name),)}
         finer = {name: self._finer(name, observations, total) for name in asked}
-        return [of_codes(name, one.within, asked[name]) for name, one in finer.items() if one is not None]
+        weights = {name: weights_of(self.columns[name], m) for name, m in asked.items()}
+        return [of_codes(n, one.within, weights[n], asked[n]) for n, one in finer.items() if one is not None]
+
+
+def _with_many(seen: Measurement) -> NDArray[np.float64]:
+    """Return 1 for each group that is so large that it matters where in it rows lie, and so clear that a look tells."""
+    counts = seen.values.astype(np.float64)
+    return np.asarray(counts > max(MANY * float(counts.sum()), CLEAR * seen.sigma), np.float64)
+
+
+def _finer_codes(column: Binned) -> int:
+    assert column.rounded is not None
+    return column.rounded.size
 
 
 def summable(columns: Sequence[Column]) -> dict[str, Binned]:

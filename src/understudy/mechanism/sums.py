@@ -9,7 +9,7 @@ expected relative errors of all means together fall fastest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from understudy.mechanism.anchors import Known
 from understudy.model import MatrixQuery, Observation
-from understudy.privacy import Measurement
+from understudy.privacy import Groups, Measurement
+from understudy.schema.binned import Binned
+from understudy.schema.column import fine_name
+from understudy.schema.looks import Look, Looks
 from understudy.schema.within import Within
 
 FINE = 2**16
@@ -143,15 +146,31 @@ def shared(columns: Mapping[str, Sums], rho: float) -> dict[str, float]:
     return {name: cost for name, cost in found.items() if cost > 0}
 
 
-def of_codes(name: str, within: Within, asked: Measurement) -> Observation:
+def of_codes(name: str, within: Within, weights: Floats, asked: Measurement) -> Observation:
     """Return the sum that was asked of a column's finer codes as one of its codes, as far as it tells of these."""
-    weights = weights_of(asked)
     sigma = (asked.sigma**2 + max(float(within.covariance(weights, weights)), 0.0)) ** 0.5
     per_row = within.per_row(weights)
     return Observation((name,), asked.values.astype(np.float64), sigma, MatrixQuery(per_row[None], per_row.shape))
 
 
-def weights_of(asked: Measurement) -> Floats:
+def weights_of(column: Binned, asked: Measurement) -> Floats:
     """Return the weight of each finer code in a sum that was asked for."""
     assert asked.query is not None
-    return np.asarray(asked.query.adjoint(np.ones(1)).ravel())
+    weights = np.asarray(asked.query.adjoint(np.ones(1)).ravel())
+    return weights[np.flatnonzero(np.diff(column.rounds, prepend=-1))]
+
+
+def is_count(measured: Measurement) -> bool:
+    """Whether it is a look at where values lie, and not a sum of them."""
+    return measured.query is None or isinstance(measured.query, Groups)
+
+
+def looks_of(measured: Sequence[Measurement], name: str) -> Looks | None:
+    """Return the looks at a column that were measured; None where there were none."""
+    mine = [m for m in measured if m.clique == (fine_name(name),) and is_count(m)]
+    return Looks([_look(m) for m in mine]) if mine else None
+
+
+def _look(measured: Measurement) -> Look:
+    groups = measured.query.groups[0] if isinstance(measured.query, Groups) else np.arange(measured.values.size)
+    return Look(groups, measured.values.astype(np.float64), measured.sigma**2)

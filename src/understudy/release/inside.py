@@ -10,14 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.mechanism.anchors import falling
-from understudy.mechanism.sums import of_codes, weights_of
-from understudy.model import Model, Observation
+from understudy.manifest.manifest import MechanismEntry
+from understudy.mechanism.aim2 import Aim2, Aim2Config
+from understudy.mechanism.anchors import columns_held, falling
+from understudy.mechanism.limits import too_far
+from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
+from understudy.model import GraphicalModel, Model, Observation
 from understudy.privacy import Measurement
 from understudy.schema import Schema
 from understudy.schema.binned import Binned
 from understudy.schema.column import fine_name
+from understudy.schema.looks import Looks
+from understudy.schema.weights import number_weights
 from understudy.schema.within import Within
+from understudy.uncertainty.refits import Held
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
@@ -27,31 +33,41 @@ between columns in order, the rows of each of its cells."""
 
 def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]) -> dict[str, Floats]:
     """Return the weights of each column that was looked inside of, by all answers about it; and of each gap."""
-    sums = {m.clique: m for m in measured if m.query is not None}
-    counts = {m.clique: m for m in measured if m.query is None}
+    sums = {m.clique: m for m in measured if not is_count(m)}
+    counts = {m.clique: m for m in measured if is_count(m)}
     found = {}
-    for column, within in _counted(schema, model, measured):
+    for column, looks, within in _counted(schema, model, measured):
         asked = sums.get((fine_name(column.name),))
-        told = within if asked is None else within.told(weights_of(asked), float(asked.values[0]), asked.sigma**2)
-        assert column.fine is not None
-        found[column.name] = told.rows[: len(column.fine.bins.lowest)]
+        told = within if asked is None else within.told(weights_of(column, asked), float(asked.values[0]), asked.sigma**2)
+        assert column.rounded is not None
+        inside = told.rows[: len(column.rounded.bins.lowest)]
+        found[column.name] = number_weights(column, inside, looks.of_numbers(column))
     for gap in schema.gaps:
         if (noisy := counts.get((gap.name,))) is not None:
             found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
     return found
 
 
+def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], how: MechanismEntry) -> Held:
+    """Return the columns that the last fit was held to: those that were looked inside of, and with ``aim2`` the others."""
+    numeric = [name for name in schema.domain if looks_of(measured, name) is not None]
+    cliques = model.parameters if isinstance(model, GraphicalModel) else ()
+    far = too_far(schema.domain, schema.gaps, [m for m in measured if is_count(m)], cliques, schema.zeros)
+    every = how.name == Aim2().name and how.options.get("columns", Aim2Config().columns)
+    firmly, loosely = columns_held(schema.domain, numeric, far, every=bool(every))
+    return Held(tuple(firmly), tuple(loosely))
+
+
 def told_sums(schema: Schema, model: Model, measured: Sequence[Measurement]) -> tuple[Observation, ...]:
     """Return the sums over finer bins, as far as they tell of the codes of columns: the last fit was held to them."""
-    sums = {m.clique: m for m in measured if m.query is not None}
-    counted = {column.name: within for column, within in _counted(schema, model, measured)}
-    return tuple(of_codes(n, within, sums[fine_name(n),]) for n, within in counted.items() if (fine_name(n),) in sums)
+    sums = {m.clique: m for m in measured if not is_count(m)}
+    counted = ((c, within, sums.get((fine_name(c.name),))) for c, _, within in _counted(schema, model, measured))
+    return tuple(of_codes(c.name, within, weights_of(c, asked), asked) for c, within, asked in counted if asked is not None)
 
 
-def _counted(schema: Schema, model: Model, measured: Sequence[Measurement]) -> Iterator[tuple[Binned, Within]]:
+def _counted(schema: Schema, model: Model, measured: Sequence[Measurement]) -> Iterator[tuple[Binned, Looks, Within]]:
     """Yield each column that was looked inside of, with how its rows lie by the counts of its finer bins alone."""
-    counts = {m.clique: m for m in measured if m.query is None}
     for column in schema.columns:
-        noisy = counts.get((fine_name(column.name),))
-        if noisy is not None and isinstance(column, Binned) and column.fine is not None:
-            yield column, Within.of(column, model.marginal((column.name,)), noisy.values, noisy.sigma**2)
+        looks = looks_of(measured, column.name)
+        if looks is not None and isinstance(column, Binned) and column.fine is not None:
+            yield column, looks, Within.of(column, model.marginal((column.name,)), looks)

@@ -36,6 +36,7 @@ from understudy.manifest.manifest import (
     WorkloadEntry,
 )
 from understudy.mechanism import Outcome, Round
+from understudy.mechanism.sums import is_count
 from understudy.model import Mixture, Model, RegionModel
 from understudy.privacy import Budget, Measurement
 from understudy.release.frames import Convert, to_arrow
@@ -100,8 +101,8 @@ def make_release(
         confidence=settings.confidence,
         bounds=_bounds(outcome, _Weighted(TableMarginals(schema.domain, codes), weight), settings.confidence, rng),
         check=_check(outcome),
-        inside=[_inside(m, schema) for m in outcome.inside if m.query is None],
-        sums=[_sum(m, schema) for m in outcome.inside if m.query is not None],
+        inside=[_inside(m, schema) for m in outcome.inside if is_count(m)],
+        sums=[_sum(m, schema) for m in outcome.inside if not is_count(m)],
         opened=list(settings.opened),
         ledger=settings.ledger,
         public=_public(outcome),

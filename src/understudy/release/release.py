@@ -29,7 +29,7 @@ from understudy.release.drawing import Drawing
 from understudy.release.figure_intervals import Simulation
 from understudy.release.figures import Figures, computed, figures
 from understudy.release.frames import Convert, to_arrow
-from understudy.release.inside import told_sums
+from understudy.release.inside import held_columns, told_sums
 from understudy.release.marks import carries_mark
 from understudy.release.parts import Parts, Sample
 from understudy.release.show import as_html, as_text
@@ -192,8 +192,8 @@ class Release(Contents):
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
-        anchors = tuple(entry.column for entry in self.manifest.inside if entry.above is None)
-        return Bootstrap(self.evidence, anchors, told_sums(self.schema, self.model, self.fine))
+        held = held_columns(self.schema, self.model, self.fine, self.manifest.mechanism)
+        return Bootstrap(self.evidence, held, told_sums(self.schema, self.model, self.fine))
 
     @cached_property
     def _simulation(self) -> Simulation:

@@ -268,7 +268,9 @@ def _read_fine(folder: Path, schema: Schema, manifest: Manifest) -> tuple[Measur
         return ()
     found = _read_measurements(folder, schema.fine, manifest.private)
     counted = [fine_name(e.column) if e.above is None else gap_name(e.above, e.column) for e in manifest.inside]
-    listed = [((name,), 0) for name in counted] + [((fine_name(entry.column),), 1) for entry in manifest.sums]
+    asked = [0 if e.cells == schema.fine[name] else e.cells for e, name in zip(manifest.inside, counted, strict=True)]
+    listed = [((name,), answers) for name, answers in zip(counted, asked, strict=True)]
+    listed += [((fine_name(entry.column),), 1) for entry in manifest.sums]
     if [(m.clique, 0 if m.query is None else m.query.answers) for m in found] != listed:
         raise FormatError(f"{folder} is damaged: it does not hold the columns that release.json lists.")
     return found

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.schema.bins import Bins, Numbers, RealBins
 from understudy.schema.cells import Kind
 from understudy.schema.column import Column, Operator, Truth
-from understudy.schema.fine import refined
+from understudy.schema.fine import by_number, refined
 from understudy.schema.inside import place_inside
 from understudy.schema.reading import Fault, Reading, numbers_in
 from understudy.schema.scales import Clock, Moments, Scale, Whole
@@ -146,11 +146,20 @@ class Binned(Column):
         return isinstance(self.bins, RealBins) or bool((self.bins.lowest != self.bins.highest).any())
 
     @cached_property
-    def fine(self) -> Binned | None:
+    def rounded(self) -> Binned | None:
         """The same column with finer bins, each inside one of these; None where all bins hold one value alone."""
         bins = refined(self.bins, self.scale.grain if isinstance(self.scale, Moments | Clock) else None)
-        if bins is None:
-            return None
+        return None if bins is None else self._with(bins)
+
+    @cached_property
+    def fine(self) -> Binned | None:
+        """The same, where finer bins of few numbers are cut into these: what values are counted in, and drawn from."""
+        if self.rounded is None or not self.numeric:
+            return self.rounded
+        bins = by_number(self.rounded.bins)
+        return self.rounded if bins is self.rounded.bins else self._with(bins)
+
+    def _with(self, bins: Bins) -> Binned:
         other = self.places.other
         if other is not None:
             other = (
@@ -161,9 +170,23 @@ class Binned(Column):
     @cached_property
     def coarse(self) -> NDArray[np.int32]:
         """The code of this column for each code of ``fine``."""
-        assert self.fine is not None
+        return self._codes_of(self.fine)
+
+    @cached_property
+    def coarse_of_rounded(self) -> NDArray[np.int32]:
+        """The code of this column for each code of ``rounded``."""
+        return self._codes_of(self.rounded)
+
+    @cached_property
+    def rounds(self) -> NDArray[np.int32]:
+        """The code of ``rounded`` for each code of ``fine``; rising."""
+        assert self.rounded is not None
+        return self.rounded._codes_of(self.fine)
+
+    def _codes_of(self, finer: Binned | None) -> NDArray[np.int32]:
+        assert finer is not None
         extra = np.arange(self.places.ordinary, self.size)
-        return np.append(self.bins.find(self.fine.bins.lowest), extra).astype(np.int32)
+        return np.append(self.bins.find(finer.bins.lowest), extra).astype(np.int32)
 
     def decode(
         self, codes: NDArray[np.integer], rng: np.random.Generator, inside: NDArray[np.float64] | None = None

@@ -3,6 +3,8 @@
 A bin with few values has one fine bin for each. A wide one is cut at round numbers, and each round number has a fine bin of
 its own, for values that many rows share (0, 40, 50,000). A bin whose ends are far apart is cut at ratios as well, near its
 lower end, where most of what it holds may be.
+
+Of these fine bins, those of few whole numbers may be cut into numbers: a run does so where many rows are in one.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ MOST_CELLS = 4096
 FAR, LOW = 4, 200
 """Where its highest number is so many times its lowest, a bin is cut at ratios too: below its first even cut, down to
 so many times less."""
+WIDEST = 32
+"""A fine bin of so many whole numbers may be cut into these …"""
+MOST_NUMBERS = 8192
+"""… or of fewer, so that a column has no more codes than this."""
 LEAST_POWER = -300
 """No number is rounder than others below this power of ten."""
 
@@ -43,6 +49,18 @@ def refined(bins: Bins, seconds: int | None = None) -> Bins | None:
         if most == 1:
             return None
         most //= 2
+
+
+def by_number(finer: Bins) -> Bins:
+    """Return bins of which those of few whole numbers are cut into these; the same bins where there is nothing to cut."""
+    widest = WIDEST if isinstance(finer, WholeBins) else 1
+    while widest > 1:
+        ends = zip(finer.lowest.tolist(), finer.highest.tolist(), strict=True)
+        starts = [x for low, high in ends for x in (range(low, high + 1) if high - low < widest else (low,))]
+        if len(starts) <= MOST_NUMBERS:
+            return finer if len(starts) == len(finer.lowest) else WholeBins.starting(starts, int(finer.bounds[1]))
+        widest //= 2
+    return finer
 
 
 def _whole(bins: Bins, most: int, seconds: int | None) -> WholeBins:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema.binned import Binned
+from understudy.schema.looks import Look
 
 Floats = NDArray[np.float64]
 
@@ -17,23 +18,76 @@ CLEAR = 3.0
 """A single value stands out where its count exceeds what is expected of it by so many standard deviations of the noise."""
 NOTHING = 1e-280
 """Fewer rows are none: what is shared out is not divided by them."""
+MORE = 2.0
+"""Small finer bins that do not stand out one by one do together where the squares of what they are off by add up to more
+than those of noise do, by so many deviations.
+"""
+SMALL = 1 / 4
+"""A finer bin that has less than this part of the numbers of both is small beside another."""
 THIN = 1 / 50
 """A finer bin that takes less than this part of its surroundings is a single value among many."""
 
 
-def fine_weights(column: Binned, rows: Floats, counted: NDArray[np.integer], variance: float) -> Floats:
+def fine_weights(column: Binned, rows: Floats, counts: Floats, variances: Floats) -> Floats:
     """Return what share of a bin's rows lies in each of its finer bins, times those rows.
 
-    ``rows`` are those of its codes, ``counted`` noisy counts of the finer ones, with noise of this variance.
+    ``rows`` are those of its codes, ``counts`` noisy counts of the finer ones, with noise of these variances.
+    """
+    assert column.rounded is not None
+    number = len(column.rounded.bins.lowest)
+    expected = expected_rows(column, np.maximum(rows[: column.places.ordinary], FEWEST))
+    sizes = _in_parts(column.bins.sizes(), column.rounded.bins.sizes())[1]
+    starts = np.searchsorted(column.coarse_of_rounded[:number], np.arange(column.places.ordinary + 1))
+    parts = (slice(first, last) for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True))
+    return np.concatenate([_in_bin(counts[p], expected[p], variances[p], sizes[p]) for p in parts])
+
+
+def _in_bin(counts: Floats, expected: Floats, variances: Floats, sizes: Floats) -> Floats:
+    """Return the rows of each fine bin of one bin.
+
+    A small one (a round number) has as much noise as the one beside it, and hardly any rows unless it stands out. Where it
+    does not, it is taken for a part of that, unless those of the bin together depart from it by more than noise.
+    """
+    places, wide = np.arange(len(sizes)), _beside(sizes)
+    ratio = sizes / sizes[wide]
+    off = (counts - ratio * counts[wide]) ** 2 / (variances + ratio**2 * variances[wide])
+    few = (wide != places) & (off <= CLEAR**2)
+    noise = off[few].sum() <= few.sum() + MORE * (2 * few.sum()) ** 0.5
+    each, group = np.unique(np.where(few & noise, wide, places), return_inverse=True)
+    size = np.asarray(np.bincount(group, sizes), np.float64)
+    times = np.divide(size, sizes[each], out=np.ones_like(size), where=sizes[each] > 0)
+    rows = np.asarray(np.bincount(group, expected), np.float64)
+    shrunk = _Shrinking(times * counts[each], rows, times**2 * variances[each], rows.copy())
+    shrunk.settle(0, len(each))
+    part = np.divide(sizes, size[group], out=np.ones_like(sizes), where=size[group] > 0)
+    return np.asarray(shrunk.weights[group] * part, np.float64)
+
+
+def _beside(sizes: Floats) -> NDArray[np.intp]:
+    """Return for each fine bin the next one that it is small beside, or at the end the one before; else itself."""
+    places = np.arange(len(sizes))
+    after, before = np.append(places[1:], places[-1]), np.append(0, places[:-1])
+    near = np.where(after > places, after, before)
+    small = sizes < SMALL * (sizes + sizes[near])
+    return np.where(small & ~small[near], near, places)
+
+
+def number_weights(column: Binned, inside: Floats, look: Look | None) -> Floats:
+    """Return the same for its codes of ``fine``; ``inside`` are the rows of its finer bins, even inside each, but where a
+    look counted the numbers in it.
     """
     assert column.fine is not None
-    number = len(column.fine.bins.lowest)
-    expected = expected_rows(column, np.maximum(rows[: column.places.ordinary], FEWEST))
-    counts = counted.reshape(-1)[:number].astype(np.float64)
-    starts = np.searchsorted(column.coarse[:number], np.arange(column.places.ordinary + 1))
-    shrunk = _Shrinking(counts, expected, variance, expected.copy())
-    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        shrunk.settle(first, last)
+    number, place = len(column.fine.bins.lowest), column.rounds[: len(column.fine.bins.lowest)]
+    sizes = column.fine.bins.sizes()
+    weights = inside[place] * (sizes / np.bincount(place, sizes)[place])
+    if look is None or number == len(inside):
+        return weights
+    groups = look.groups[:number]
+    shrunk = _Shrinking(look.counts[groups], weights.copy(), np.full(number, look.variance), weights)
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    for first, last in zip(starts.tolist(), [*starts[1:].tolist(), number], strict=True):
+        if groups[last - 1] > groups[first]:
+            shrunk.settle(first, last)
     return shrunk.weights
 
 
@@ -43,7 +97,7 @@ class _Shrinking:
 
     counts: Floats
     expected: Floats
-    variance: float
+    variances: Floats
     weights: Floats
 
     def settle(self, first: int, last: int) -> None:
@@ -53,10 +107,10 @@ class _Shrinking:
         middle = self._middle(first, last)
         total = float(self.weights[first:last].sum())
         prior = self.expected[first:middle].sum() / max(float(self.expected[first:last].sum()), 1e-300) * total
-        low, high = middle - first, last - middle
+        low, high = float(self.variances[first:middle].sum()), float(self.variances[middle:last].sum())
         excess = total - self.counts[first:last].sum()
         left = self.counts[first:middle].sum() + excess * low / (low + high) - prior
-        moved = self._kept(float(left), self.variance * low * high / (low + high), self._alone(first, middle, last))
+        moved = self._kept(float(left), low * high / (low + high), self._alone(first, middle, last))
         left = min(max(prior + moved, 0.0), total)
         self._scale(first, middle, left)
         self._scale(middle, last, total - left)
@@ -94,9 +148,9 @@ def expected_rows(column: Binned, rows: Floats) -> Floats:
 
     A smooth curve through the cumulated rows (a monotone cubic spline, by Fritsch and Butland) keeps the rows of each bin.
     """
-    assert column.fine is not None
-    widths, fine = _in_parts(column.bins.sizes(), column.fine.bins.sizes())
-    bins = column.coarse[: len(fine)]
+    assert column.rounded is not None
+    widths, fine = _in_parts(column.bins.sizes(), column.rounded.bins.sizes())
+    bins = column.coarse_of_rounded[: len(fine)]
     starts = np.searchsorted(bins, np.arange(len(widths)))
     density = np.divide(rows, widths, out=np.zeros_like(rows), where=widths > 0)
     slopes = _slopes(density, widths)

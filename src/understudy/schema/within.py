@@ -1,6 +1,6 @@
 """How the rows of a column lie inside its bins, how uncertain that still is, and what a sum of the column tells of it.
 
-Public: computed from noisy answers. A *finer code* is one of ``Binned.fine``; each lies in one code of the column.
+Public: computed from noisy answers. A *finer code* is one of ``Binned.rounded``; each lies in one code of the column.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema.binned import Binned
+from understudy.schema.looks import Looks
 from understudy.schema.spread import spread_of
 from understudy.schema.weights import fine_weights
 
@@ -34,15 +35,16 @@ class Within:
     variances: Floats
 
     @classmethod
-    def of(cls, column: Binned, rows: Floats, counted: NDArray[np.integer], variance: float) -> Within:
-        """Return it by noisy counts of the finer bins, with noise of this variance; ``rows`` are those of the codes.
+    def of(cls, column: Binned, rows: Floats, looks: Looks) -> Within:
+        """Return it by noisy counts of the finer bins; ``rows`` are those of the codes.
 
         As many rows as are expected may be missing, or there may be as many more.
         """
-        weights = fine_weights(column, rows, counted, variance)
+        counts, variances = looks.rounded(column)
+        weights = fine_weights(column, rows, counts, variances)
         inside = np.append(weights, rows[column.places.ordinary :])
         likely = inside**2 + inside
-        return cls(column.coarse, inside, variance * likely / (likely + max(variance, TINY)))
+        return cls(column.coarse_of_rounded, inside, variances * likely / (likely + np.maximum(variances, TINY)))
 
     @cached_property
     def _starts(self) -> NDArray[np.intp]:
@@ -89,6 +91,6 @@ class Within:
 
 def fine_values(column: Binned) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the value in the middle of each finer bin, and which finer codes have one: all but missing."""
-    assert column.fine is not None
-    spread = spread_of(column.fine, None)
-    return spread.means(), np.isin(np.arange(column.fine.size), spread.codes())
+    assert column.rounded is not None
+    spread = spread_of(column.rounded, None)
+    return spread.means(), np.isin(np.arange(column.rounded.size), spread.codes())

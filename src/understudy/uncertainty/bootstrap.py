@@ -18,7 +18,7 @@ from understudy.errors import UserError
 from understudy.model import GraphicalModel, Model, Observation
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.evidence import Evidence
-from understudy.uncertainty.refits import Refit, refits
+from understudy.uncertainty.refits import Held, Refit, refits
 from understudy.uncertainty.strength import GRID, Strengths, log_likelihood
 from understudy.uncertainty.tilts import Tilt, tilted, tilts
 
@@ -56,7 +56,7 @@ class Bootstrap:
     """Draws from what a release lets be expected of the private table."""
 
     evidence: Evidence
-    anchors: tuple[str, ...] = ()
+    held: Held = field(default_factory=Held)
     """Columns that the last fit was held to."""
     sums: tuple[Observation, ...] = ()
     """Sums of such columns that were told beside the measurements."""
@@ -135,7 +135,7 @@ class Bootstrap:
             )
         number = int(np.clip(ROOM // max(self.model.size, 1), FEWEST_REFITS, MOST_REFITS))
         rng = np.random.default_rng([SEED, 0])
-        return refits(self.model, self.evidence.measurements, self.anchors, number, rng, sums=self.sums)
+        return refits(self.model, self.evidence.measurements, self.held, number, rng, sums=self.sums)
 
     def strengths(self, clique: Clique) -> Floats:
         """Return how likely each strength of ``GRID`` is for a marginal that nothing measured."""

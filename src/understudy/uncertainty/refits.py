@@ -6,14 +6,14 @@ fitted to that. No private count is needed, and no budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.mechanism.anchors import anchored
+from understudy.mechanism.anchors import LOOSE, anchored
 from understudy.mechanism.estimators import LAST_STEPS
 from understudy.mechanism.looking import LEAST_DEVIATION
 from understudy.model import CLOSER, Dual, GraphicalModel, Observation, estimate_total, fit
@@ -23,6 +23,14 @@ Floats = NDArray[np.float64]
 
 ROUGH = Dual(smoothing=0.05)
 """Half the smoothing of the last fit of a run, and no shrinkage."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The columns that the last fit of a run was held to."""
+
+    firmly: tuple[str, ...] = ()
+    loosely: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +49,19 @@ class Refit:
 def refits(
     model: GraphicalModel,
     measurements: Sequence[Measurement],
-    anchors: Iterable[str],
+    held: Held,
     number: int,
     rng: np.random.Generator,
     *,
     sums: Sequence[Observation] = (),
 ) -> list[Refit]:
-    """Return so many refits; ``anchors`` are columns that the last fit of the run was held to, ``sums`` what was told of
-    these beside the measurements.
+    """Return so many refits, ``held`` to columns as the last fit of the run was; ``sums`` are what was told of these beside
+    the measurements.
 
     Every other one has a rougher base. The released model is smoother than the table: where its fit shrank what did not
     stand out from the noise, its own refits err less than it does. The model without shrinkage is rougher than the table,
     and its refits err more.
     """
-    held = tuple(anchors)
     told = [*(_observation(m, m.values.astype(np.float64)) for m in measurements), *sums]
     bases = (model, _fitted(model, told, held, ROUGH))
     return [Refit(bases[i % 2], _again(bases[i % 2], measurements, held, sums, rng)) for i in range(number)]
@@ -72,7 +79,7 @@ def with_noise(values: Floats, measurement: Measurement, rng: np.random.Generato
 def _again(
     base: GraphicalModel,
     measurements: Sequence[Measurement],
-    anchors: tuple[str, ...],
+    held: Held,
     sums: Sequence[Observation],
     rng: np.random.Generator,
 ) -> GraphicalModel:
@@ -81,7 +88,7 @@ def _again(
     exact = dict(zip(cliques, base.marginals(cliques), strict=True))
     answers = [exact[m.clique] if m.query is None else m.query.forward(exact[m.clique]) for m in measurements]
     told = [_observation(m, with_noise(a, m, rng)) for m, a in zip(measurements, answers, strict=True)]
-    return _fitted(base, [*told, *(_told_again(s, exact[s.clique], rng) for s in sums)], anchors, CLOSER)
+    return _fitted(base, [*told, *(_told_again(s, exact[s.clique], rng) for s in sums)], held, CLOSER)
 
 
 def _told_again(told: Observation, marginal: Floats, rng: np.random.Generator) -> Observation:
@@ -93,13 +100,13 @@ def _observation(measurement: Measurement, values: Floats) -> Observation:
     return Observation(measurement.clique, values, max(measurement.sigma, LEAST_DEVIATION), measurement.query)
 
 
-def _fitted(start: GraphicalModel, told: Sequence[Observation], anchors: tuple[str, ...], solver: Dual) -> GraphicalModel:
+def _fitted(start: GraphicalModel, told: Sequence[Observation], held: Held, solver: Dual) -> GraphicalModel:
     """Fit as the last fit of a run does, but with ``solver``. The number of rows is what the answers say of it."""
     told_of_rows = any(o.query is None for o in told)  # sums alone say nothing of it
     total = estimate_total(told) if told_of_rows else start.total  # with the anchors it would be ``start``'s in any case
-    held = anchored(told, anchors, total)
+    whole = anchored(anchored(told, held.firmly, total), held.loosely, total, LOOSE)
     steps, engine = LAST_STEPS, start.engine
     made = fit(
-        start.domain, held, zeros=start.zeros, total=total, start=start, solver=solver, max_iterations=steps, engine=engine
+        start.domain, whole, zeros=start.zeros, total=total, start=start, solver=solver, max_iterations=steps, engine=engine
     )
     return made.model

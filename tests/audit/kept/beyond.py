@@ -134,10 +134,21 @@ MUTANTS = [
         "which sums of columns are asked for, and where they are clipped, follows from the table's own counts",
         (
             "mechanism/looking.py",
-            "Within.of(self.columns[name], told.counts, looked.values, looked.sigma**2)",
-            "Within.of(self.columns[name], self.door._read([(name,)])[0], looked.values, looked.sigma**2)",
+            "Within.of(self.columns[name], told.counts, looks)",
+            "Within.of(self.columns[name], self.door._read([(name,)])[0], looks)",
         ),
         "tests/contracts/test_reads.py::test_which_sums_are_asked_for_is_decided_without_reading[aim]",
+    ),
+    one(
+        "numbers-by-the-table",
+        10,
+        "which finer bins are cut into numbers follows from the table's own counts",
+        (
+            "mechanism/looking.py",
+            "made = partial(_with_many, seen)",
+            "made = partial(_with_many, seen if self.door._read([(name,)])[0].any() else seen)",
+        ),
+        "tests/contracts/test_reads.py::test_which_finer_bins_are_cut_is_decided_without_reading[aim]",
     ),
     one(
         "measured-again-by-the-table",

@@ -34,12 +34,14 @@ MUTANTS = [
             ),
             (
                 "mechanism/looking.py",
-                "found = self.door.ask(Marginal((name,), scale))\n",
-                "found = (\n"
-                "                replace(self.inside[0], clique=(name,), values=self.door._read([(name,)])[0])\n"
-                "                if ' above ' in name\n"
-                "                else self.door.ask(Marginal((name,), scale))\n"
-                "            )\n",
+                "        found = self.door.ask(question)\n        self.inside",
+                "        name = question.clique[0]\n"
+                "        found = (\n"
+                "            replace(self.inside[0], clique=(name,), values=self.door._read([(name,)])[0])\n"
+                "            if ' above ' in name\n"
+                "            else self.door.ask(question)\n"
+                "        )\n"
+                "        self.inside",
             ),
         ),
         READ,
