@@ -37,8 +37,8 @@ SPREAD = (0.2, 0.6, 1.0, 2.2)
 """Marginals of a table depend by these times the average, each as often: choosing pays where some depend little."""
 COLUMNS = 0.95
 """How noisy AIM2's columns are beside those of a run that measures nothing else: what it chooses tells of them too."""
-PASSES, NOISY = 0.82, 0.36
-"""The error of residuals in passes, over that of AIM2: where there is no noise, and so much more where all is noise."""
+PASSES = 0.86
+"""The error of residuals in passes, over that of AIM2: less with little noise, and as much where nearly all is noise."""
 ONCE = 0.95
 """The most that it is over the error of residuals measured once."""
 CHOSEN = 1.5
@@ -117,16 +117,9 @@ def hdmm(case: Case) -> float | None:
 
 
 def residuals(case: Case) -> float | None:
-    """Forecast for residuals in passes: less than both others, but for AIM2 where marginals measured alike are mostly noise.
-
-    None where no model holds the workload.
-    """
+    """Forecast for residuals in passes: less than for both others. None where no model holds the workload."""
     once = hdmm(case)
-    if once is None:
-        return None
-    scale = sigma_for(case.rho / len(case.workload.cliques), case.unit)
-    noise = case.error(lambda r: case.noise(case.workload.domain.cells(r), scale))
-    return min(ONCE * once, (PASSES + NOISY * noise) * _adaptive(case))
+    return None if once is None else min(ONCE * once, PASSES * _adaptive(case))
 
 
 def aim2(case: Case) -> float | None:

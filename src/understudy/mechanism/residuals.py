@@ -68,7 +68,7 @@ class ByNeed(Mechanism):
                 passes.measure_by_need(share)
             model = passes.learn()
             checked = to_check(run, self.config, model)
-            return run.outcome(checked=checked, last=passes.shrunk)
+            return run.outcome(checked=checked, last=passes.shrunk, every_column=True)
 
 
 class Passes:
