@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.mechanism.anchors import Known
+from understudy.mechanism.anchors import EXACT, Known
 from understudy.model import MatrixQuery, Observation
 from understudy.privacy import Groups, Measurement
 from understudy.schema.binned import Binned
@@ -173,4 +173,4 @@ def looks_of(measured: Sequence[Measurement], name: str) -> Looks | None:
 
 def _look(measured: Measurement) -> Look:
     groups = measured.query.groups[0] if isinstance(measured.query, Groups) else np.arange(measured.values.size)
-    return Look(groups, measured.values.astype(np.float64), measured.sigma**2)
+    return Look(groups, measured.values.astype(np.float64), max(measured.sigma, EXACT) ** 2)
