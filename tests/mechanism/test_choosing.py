@@ -14,7 +14,7 @@ from understudy.errors import UserError
 from understudy.mechanism import MECHANISMS
 from understudy.mechanism.choosing import FORECASTS, WIDE, Case, forecasts
 from understudy.mechanism.need import dependence
-from understudy.privacy import Unit
+from understudy.privacy import Unit, sigma_for
 from understudy.request import Request, budget_of, options_of
 from understudy.workload import Workload
 
@@ -39,12 +39,20 @@ def test_columns_alone_are_nowhere_before_aim2_but_before_aim_where_they_drown()
     assert next(iter(clear)) == "aim"
 
 
-def test_a_workload_that_one_model_holds_is_measured_in_passes_however_much_noise_there_is() -> None:
+def test_a_workload_that_one_model_holds_is_measured_in_passes_unless_all_is_noise() -> None:
     few = Workload.of(DOMAIN, [["a", "b"], ["b", "c"], ["d"]])
     assert [first(few, rho, 100_000) for rho in (1e-6, 1e-3, 1e-1)] == ["residuals"] * 3
     assert first(Workload.all_kway(DOMAIN, 1), 1e-2, 20_000) == "residuals"
     pairs = Workload.target(DOMAIN, "d", 2)
     assert [first(pairs, rho, 1_300) for rho in (1e-3, 1e-1, 1e1)] == ["residuals"] * 3
+
+
+def test_where_the_noise_on_a_count_is_as_large_as_the_table_nothing_is_measured_in_passes() -> None:
+    columns, pairs = Workload.all_kway(DOMAIN, 1), Workload.target(DOMAIN, "d", 2)
+    rows = sigma_for(Fraction(1, 100_000) / len(DOMAIN), Unit.ADD_REMOVE)
+    for workload in (columns, pairs):
+        assert first(workload, 1e-5, int(0.9 * rows)) != "residuals"
+        assert first(workload, 1e-5, int(1.1 * rows)) == "residuals"
 
 
 def test_the_least_comes_first_and_none_is_beyond_what_can_be() -> None:

@@ -41,6 +41,9 @@ PASSES = 0.86
 """The error of residuals in passes, over that of AIM2: less with little noise, and as much where nearly all is noise."""
 ONCE = 0.95
 """The most that it is over the error of residuals measured once."""
+DROWNED = 1.11
+"""The error of residuals over that of AIM2 where the noise on a count is as large as the table: AIM2 then measures less, and
+that again."""
 CHOSEN = 1.5
 """AIM measures about so many marginals for each attribute, or all that there are of a small workload."""
 FALLING = 1.5
@@ -117,9 +120,16 @@ def hdmm(case: Case) -> float | None:
 
 
 def residuals(case: Case) -> float | None:
-    """Forecast for residuals in passes: less than for both others. None where no model holds the workload."""
+    """Forecast for residuals in passes: less than for both others, unless each count drowns.
+
+    None where no model holds the workload.
+    """
     once = hdmm(case)
-    return None if once is None else min(ONCE * once, PASSES * _adaptive(case))
+    if once is None:
+        return None
+    if sigma_for(case.rho / len(case.workload.domain), case.unit) >= case.rows:
+        return DROWNED * _adaptive(case)
+    return min(ONCE * once, PASSES * _adaptive(case))
 
 
 def aim2(case: Case) -> float | None:
