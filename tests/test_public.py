@@ -20,7 +20,8 @@ from understudy.mechanism import Checked, Event
 from understudy.schema import parse_schema
 
 ROWS = 800
-SETTINGS: dict[str, Any] = {"epsilon": 5, "workload": "all-2way"}
+SETTINGS: dict[str, Any] = {"epsilon": 3, "workload": "all-2way"}
+"""With little budget the noisy columns are far from the table, and the public one is taken: in 120 of 120 runs, with 8 in 116."""
 SAID = "800 rows of public data (the model starts from them); the promise does not cover them"
 
 

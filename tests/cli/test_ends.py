@@ -23,6 +23,7 @@ from understudy.privacy.cost import show
 
 CHILD = """
 import os, resource, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background hand down that it is ignored
 import numpy as np
 if name := os.environ.get("AUDIT_MUTANT"):
     from audit.mutants import by_name, install
