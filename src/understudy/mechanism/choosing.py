@@ -3,8 +3,8 @@
 A forecast knows the schema, the workload, the budget and about how many rows there are, and nothing of how columns depend
 on each other. Where it needs that, it takes what tables have on average (``need.py``). So it is rough; what it should tell
 is which mechanism comes out first. A few marginals that one model holds: measure what they say in passes (``residuals``).
-Everything else, and all where the noise on a count is as large as the table: choose round by round (``aim2``), which measures
-those again that matter.
+Everything else, and all where the noise on a count is as large as the table: choose round by round (``aim2``), which
+measures those again that matter.
 Very wide tables: ``aim``, or columns alone (``independent``) where they drown.
 
 Errors are the paper's: the mean over the workload of the L1 distance of a marginal, as a share of the rows (2 at most).
