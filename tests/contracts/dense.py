@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import SchemaError
 from understudy.model.contraction import Family
-from understudy.model.engine import Factors, two_loop
+from understudy.model.engine import Factors, Sum, index_of, two_loop
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -54,6 +54,7 @@ class DenseEngine:
     name, calibrate, objective, vector = "dense", staticmethod(Dense), staticmethod(DenseObjective), staticmethod(np.asarray)
     numpy, two_loop, refiner = vector, staticmethod(two_loop), None
 
-    def folding(self, index: NDArray[np.int64], places: int) -> Any:
+    def folding(self, sums: Sequence[Sum], cells: int, places: int) -> Any:
+        index = index_of(sums, cells, places)
         matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)
         return SimpleNamespace(fold=lambda cells: cells @ matrix, unfold=lambda sums: matrix @ sums)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.model.engine import Calibrated, Folding, Objective
+from understudy.model.engine import Calibrated, Folding, Objective, Sum, two_loop
 from understudy.model.engine.on_numpy import NumpyEngine
 from understudy.model.network import Flat
 from understudy.model.observation import Layout
@@ -57,6 +57,7 @@ for _name in OPERATORS:
 
 class OpaqueEngine(NumpyEngine):
     name = "opaque"
+    two_loop = staticmethod(two_loop)
 
     def vector(self, values: Flat) -> Any:
         return Opaque(np.array(values, dtype=np.float64))
@@ -64,8 +65,8 @@ class OpaqueEngine(NumpyEngine):
     def numpy(self, vector: Any) -> Flat:
         return np.array(vector.cells)
 
-    def folding(self, index: NDArray[np.int64], places: int) -> Any:
-        return OpaqueFolding(super().folding(index, places))
+    def folding(self, sums: Sequence[Sum], cells: int, places: int) -> Any:
+        return OpaqueFolding(super().folding(sums, cells, places))
 
     def objective(self, layout: Layout) -> Any:
         return OpaqueObjective(super().objective(layout))

@@ -29,6 +29,7 @@ from understudy.model import (
     make_engine,
     rounding_distance,
 )
+from understudy.model.engine import Sum
 from understudy.model.network import Network
 from understudy.model.observation import Layout
 
@@ -241,16 +242,35 @@ def test_the_inverse_curvature_is_that_of_the_bfgs_formula(under_test: Engine, r
     np.testing.assert_allclose(under_test.numpy(found), inverse @ gradient, rtol=1e-10)
 
 
-@pytest.mark.parametrize("places", [1, 7, 500])
-def test_cells_are_summed_by_place_and_handed_back(under_test: Engine, places: int) -> None:
-    """Few places have long sums, many have empty ones; a place past the end stands for none."""
-    rng = np.random.default_rng(places)
-    index = rng.integers(0, places + 1, (2, 400))
-    cells, by_place = rng.normal(size=400), rng.normal(size=places)
-    matrix = (index[:, :, None] == np.arange(places)).sum(axis=0)
-    folding = under_test.folding(index, places)
-    np.testing.assert_allclose(under_test.numpy(folding.fold(under_test.vector(cells))), cells @ matrix, atol=1e-12)
-    np.testing.assert_allclose(under_test.numpy(folding.unfold(under_test.vector(by_place))), matrix @ by_place, atol=1e-12)
+TABLES = [
+    [((7,), (0,))],
+    [((5, 3, 4), (1,)), ((5, 3, 4), (0, 2)), ((5, 3, 4), ()), ((5, 3, 4), (0, 1, 2))],
+    [((30, 40), (0,)), ((30, 40), (1,)), ((2, 3), (0,))],
+    [((9, 20, 11), (axis,)) for axis in range(3)] + [((3, 9, 50), (1,)), ((3, 9, 50), (2,)), ((600, 2, 3), (1,))],
+    [((4, 9, 8, 7), over) for over in [(1, 2), (0, 3), (0, 1, 2, 3), ()]] + [((1, 1), (0, 1)), ((), ())],
+]
+
+
+@pytest.mark.parametrize("tables", TABLES)
+def test_tables_are_summed_by_place_and_handed_back(under_test: Engine, tables: list[tuple[Any, Any]]) -> None:
+    """Small tables and large ones, several sums of each; sums that meet at the same places; cells and places of none."""
+    rng, sums, starts, cells, place = np.random.default_rng(len(tables)), list[Sum](), dict[Any, int](), 3, 0
+    for shape, over in tables:
+        if shape not in starts:
+            starts[shape], cells = cells, cells + int(np.prod(shape)) + 2
+        sums.append(Sum(starts[shape], shape, over, place // 2))
+        place += sums[-1].sums
+    places = max(one.place + one.sums for one in sums) + 2
+    numbers, by_place = rng.normal(size=cells), rng.normal(size=places)
+    folded, unfolded = np.zeros(places), np.zeros(cells)
+    for one in sums:
+        table = numbers[one.start : one.start + one.cells].reshape(one.shape)
+        folded[one.place : one.place + one.sums] += table.sum(axis=one.over).ravel()
+        handed = np.expand_dims(by_place[one.place : one.place + one.sums].reshape(table.sum(axis=one.over).shape), one.over)
+        unfolded[one.start : one.start + one.cells] += np.broadcast_to(handed, one.shape).ravel()
+    folding = under_test.folding(sums, cells, places)
+    np.testing.assert_allclose(under_test.numpy(folding.fold(under_test.vector(numbers))), folded, atol=1e-11)
+    np.testing.assert_allclose(under_test.numpy(folding.unfold(under_test.vector(by_place))), unfolded, atol=1e-12)
 
 
 def test_engines_are_asked_for_by_name() -> None:

@@ -21,7 +21,7 @@ from understudy.model.correlated import Spread
 from understudy.model.engine import Calibrated, Engine, Folding, Objective, Vector
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout, Observation, Tables, by_cells, combine, estimate_total
-from understudy.model.residuals import Index, Residuals
+from understudy.model.residuals import Residuals
 
 
 @dataclass(frozen=True)
@@ -188,23 +188,20 @@ class Problem:
 
     @cached_property
     def _first(self) -> Folding:
-        nowhere = np.full((self.residuals.from_cliques.shape[0], self._others), self.residuals.part_cells)
-        return self._folding(np.hstack([self.residuals.from_cliques, nowhere]), self.residuals.part_cells)
+        return self.engine.folding(self.residuals.from_cliques, int(self.layout.values.size), self.residuals.part_cells)
 
     @cached_property
     def _later(self) -> Folding:
-        return self._folding(self.residuals.from_parts, self.residuals.part_cells)
+        return self.engine.folding(self.residuals.from_parts, self.residuals.part_cells, self.residuals.part_cells)
 
     @cached_property
     def _shared(self) -> Folding:
-        return self._folding(self.residuals.shared, self.residuals.set_cells)
+        return self.engine.folding(self.residuals.shared, self.residuals.part_cells, self.residuals.set_cells)
 
     @cached_property
     def _axes(self) -> list[tuple[Folding, Vector]]:
-        return [(self._folding(index, s.size), self.engine.vector(s)) for index, s in self.residuals.axes]
-
-    def _folding(self, index: Index, places: int) -> Folding:
-        return self.engine.folding(index.astype(np.int64), places)
+        cells, vector = self.residuals.set_cells, self.engine.vector
+        return [(self.engine.folding(sums, cells, s.size), vector(s)) for sums, s in self.residuals.axes]
 
     @cached_property
     def _weights(self) -> tuple[Vector, Vector, Vector]:

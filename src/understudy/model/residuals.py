@@ -22,17 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
+from understudy.model.engine import Sum
 from understudy.model.network import Flat
-from understudy.model.observation import Observation, spread
-
-Index = NDArray[np.int64]
+from understudy.model.observation import Observation
 
 
 class Residuals:
     """Where parts and residuals lie, what they weigh, and the table that the observations add up to.
 
-    ``observations`` are marginals, each clique once. An index has one column a cell and says which places the cell is added
-    to; a place past the end stands for none.
+    ``observations`` are marginals, each clique once.
     """
 
     def __init__(self, domain: Domain, observations: Sequence[Observation]) -> None:
@@ -50,34 +48,33 @@ class Residuals:
         self.parts = [(i, subset) for i, fan in enumerate(fans) for subset in fan.subsets]
         self.part_lengths = np.array([self.domain.cells(subset) for _, subset in self.parts], dtype=np.int64)
         self.part_cells = int(self.part_lengths.sum())
-        starts = np.cumsum([0, *(fan.cells for fan in fans)])
-        self.from_cliques = _beside([fan.first for fan in fans], starts, self.part_cells)
-        self.from_parts = _beside([fan.later for fan in fans], starts, self.part_cells)
+        starts = np.cumsum([0, *self.lengths]).tolist()
+        places = np.cumsum([0, *(fan.cells for fan in fans)]).tolist()
+        self.from_cliques = [one.moved(a, b) for fan, a, b in zip(fans, starts, places, strict=False) for one in fan.first]
+        self.from_parts = [one.moved(b, b) for fan, b in zip(fans, places, strict=False) for one in fan.later]
 
     def _place_shared(self) -> None:
         """Number the residuals' cells; ``axes`` say which cells each axis is summed over when it is centred."""
         self.sets = sorted({subset for _, subset in self.parts if subset}, key=lambda s: (len(s), s))
         self.set_lengths = np.array([self.domain.cells(s) for s in self.sets], dtype=np.int64)
         self.set_cells = int(self.set_lengths.sum())
-        starts = dict(zip(self.sets, np.cumsum(self.set_lengths) - self.set_lengths, strict=True))
-        places = [
-            starts[s] + np.arange(n) if s else np.array([self.set_cells])
-            for (_, s), n in zip(self.parts, self.part_lengths, strict=True)
+        self._set_starts = dict(zip(self.sets, (np.cumsum(self.set_lengths) - self.set_lengths).tolist(), strict=True))
+        self.shared = [
+            Sum(start, (length,), (), self._set_starts[s])
+            for (_, s), start, length in zip(self.parts, self._part_starts(), self.part_lengths.tolist(), strict=True)
+            if s
         ]
-        self.shared: Index = np.concatenate([np.zeros(0, dtype=np.int64), *places])[None]
         self.axes = [self._axis(k) for k in range(max(map(len, self.sets), default=0))]
 
-    def _axis(self, k: int) -> tuple[Index, Flat]:
-        """Return where each residual's cell is summed over its k-th axis, and one over the number of cells summed."""
-        columns, shares, end = [], [], 0
-        for s, length in zip(self.sets, self.set_lengths, strict=True):
-            rest = s[:k] + s[k + 1 :]
-            here = k < len(s)
-            columns.append(end + spread(self.domain, rest, s) if here else np.full(length, -1))
-            shares.append(np.full(self.domain.cells(rest), 1.0 / self.domain[s[k]]) if here else np.zeros(0))
-            end += shares[-1].size
-        index = np.concatenate(columns)
-        return np.where(index < 0, end, index)[None], np.concatenate(shares)
+    def _axis(self, k: int) -> tuple[list[Sum], Flat]:
+        """Return the sums of residuals over their k-th axis, and for each of them one over the number of cells summed."""
+        sums, shares, end = [], [np.zeros(0)], 0
+        for s, start in self._set_starts.items():
+            if k < len(s):
+                sums.append(Sum(start, self.domain.shape(s), (k,), end))
+                shares.append(np.full(sums[-1].sums, 1.0 / self.domain[s[k]]))
+                end += sums[-1].sums
+        return sums, np.concatenate(shares)
 
     def _weigh(self) -> None:
         """Work out the weights of ``understudy.model.problem.Problem.pull`` and the combined residuals."""
@@ -124,45 +121,36 @@ class Residuals:
             factors[i, s] = 1.0 - holders[s] ** -0.5 - above
         return np.repeat(list(factors.values()), self.part_lengths)
 
-    def _part_starts(self) -> Index:
-        return np.cumsum(self.part_lengths) - self.part_lengths
+    def _part_starts(self) -> list[int]:
+        return [int(start) for start in np.cumsum(self.part_lengths) - self.part_lengths]
 
 
 class _Fan:
-    """One clique's parts: the sets, and the places of their cells among the parts of the clique."""
+    """One clique's parts: the sets, and the sums that give them, among the clique's own cells and parts."""
 
     def __init__(self, domain: Domain, clique: Clique) -> None:
         self.subsets = [s for size in range(len(clique) - 1, -1, -1) for s in combinations(clique, size)]
         sizes = [domain.cells(s) for s in self.subsets]
-        starts = dict(zip(self.subsets, np.cumsum(sizes) - sizes, strict=True))
+        starts = dict(zip(self.subsets, np.cumsum([0, *sizes]).tolist(), strict=False))
         self.cells = sum(sizes)
+
+        def summed(part: Clique, whole: Clique, start: int) -> Sum:
+            over = tuple(axis for axis, a in enumerate(whole) if a not in part)
+            return Sum(start, domain.shape(whole), over, starts[part])
+
         direct = [s for s in self.subsets if len(s) == len(clique) - 1]
-        rows = [starts[s] + spread(domain, s, clique) for s in direct]
-        self.first: Index = np.array(rows, dtype=np.int64).reshape(len(rows), domain.cells(clique))
-        below: dict[Clique, list[Index]] = {s: [] for s in direct}
+        self.first = [summed(s, clique, 0) for s in direct]
+        self.later: list[Sum] = []
+        below = Counter(dict.fromkeys(direct, 0))
         for s in self.subsets[len(direct) :]:
-            holds = min((d for d in direct if set(s) <= set(d)), key=lambda d: (len(below[d]), domain.cells(d)))
-            below[holds].append(starts[s] + spread(domain, s, holds))
-        self.later: Index = np.full((max(map(len, below.values()), default=0), self.cells), -1, dtype=np.int64)
-        for s, columns in below.items():
-            for row, column in enumerate(columns):
-                self.later[row, starts[s] : starts[s] + column.size] = column
+            holds = min((d for d in direct if set(s) <= set(d)), key=lambda d: (below[d], domain.cells(d)))
+            below[holds] += 1
+            self.later.append(summed(s, holds, starts[holds]))
 
 
 @lru_cache(maxsize=4096)
 def _fan(domain: Domain, clique: Clique) -> _Fan:
     return _Fan(domain, clique)
-
-
-def _beside(indices: Sequence[Index], starts: Index, end: int) -> Index:
-    """Put indices side by side, each with its places moved by its start, padded with ``end``."""
-    rows, columns = max([1, *(index.shape[0] for index in indices)]), sum(index.shape[1] for index in indices)
-    found = np.full((rows, columns), end, dtype=np.int64)
-    column = 0
-    for index, start in zip(indices, starts, strict=False):
-        found[: index.shape[0], column : column + index.shape[1]] = np.where(index < 0, end, index + start)
-        column += index.shape[1]
-    return found
 
 
 def _maximal(cliques: Sequence[Clique]) -> tuple[Clique, ...]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.model.contraction import Family, Scope
+from understudy.model.engine.sums import Sum
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -118,10 +119,7 @@ class Objective(Protocol):
 
 
 class Folding(Protocol):
-    """Sums of cells by place, as ``index`` (rows × cells) tells: cell j is added to the places ``index[:, j]``.
-
-    A place past the end stands for none.
-    """
+    """Sums of tables over some of their axes, each cell added to its places."""
 
     def fold(self, cells: Vector) -> Vector:
         """Return, for each place, the sum of the cells that are added to it."""
@@ -153,8 +151,8 @@ class Engine(Protocol):
         ``recursion.two_loop`` does it by operators.
         """
 
-    def folding(self, index: NDArray[np.int64], places: int) -> Folding:
-        """Prepare sums by place; a place of ``index`` that is ``places`` or more stands for none."""
+    def folding(self, sums: Sequence[Sum], cells: int, places: int) -> Folding:
+        """Prepare to add up so many cells to so many places. A cell may lie in several tables, or in none."""
 
     def objective(self, layout: Layout) -> Objective:
         """Prepare a fit to the observations of ``layout``."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.model.engine.on_numpy.calibrated import NumpyCalibrated
+from understudy.model.engine.on_numpy.curvature import two_loop
 from understudy.model.engine.on_numpy.folding import NumpyFolding
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.objective import NumpyObjective
 from understudy.model.engine.protocol import Vector
-from understudy.model.engine.recursion import two_loop
+from understudy.model.engine.sums import Sum
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -32,9 +33,9 @@ class NumpyEngine:
         """Return the vector as it is."""
         return cast(Flat, vector)
 
-    def folding(self, index: NDArray[np.int64], places: int) -> NumpyFolding:
+    def folding(self, sums: Sequence[Sum], cells: int, places: int) -> NumpyFolding:
         """Prepare sums by place."""
-        return NumpyFolding(index, places)
+        return NumpyFolding(sums, cells, places)
 
     def objective(self, layout: Layout) -> NumpyObjective:
         """Prepare a fit to the observations of ``layout``."""

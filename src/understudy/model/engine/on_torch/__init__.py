@@ -17,6 +17,7 @@ from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.refining import refine
 from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective, TooLarge, tried
 from understudy.model.engine.protocol import Engine, Goal, Vector
+from understudy.model.engine.sums import Sum, index_of
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
 
@@ -40,9 +41,9 @@ class TorchEngine:
         """Bring a vector back."""
         return cast(Flat, cast(torch.Tensor, vector).cpu().numpy())
 
-    def folding(self, index: NDArray[np.int64], places: int) -> TorchFolding:
+    def folding(self, sums: Sequence[Sum], cells: int, places: int) -> TorchFolding:
         """Prepare sums by place."""
-        return TorchFolding(index, places, self._device)
+        return TorchFolding(index_of(sums, cells, places), places, self._device)
 
     def refiner(
         self, codes: NDArray[np.int32], goals: Sequence[Goal], attributes: Sequence[int], rng: np.random.Generator
