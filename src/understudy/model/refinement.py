@@ -38,7 +38,9 @@ MOST_CELLS = 1 << 24
 MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
 PASSES = 3
-"""Every attribute is offered new values so many times, where ``MOST_WORK`` allows more than one."""
+"""Every attribute is offered new values so many times …"""
+CHEAP = MOST_WORK // 2
+"""… where that looks up no more cells: of a long table, a second pass gains a five-hundredth for as much time again."""
 AT_ONCE = 1 << 20
 """Cells of the model's marginals that are held at a time, until they are compared with the rows."""
 TOGETHER = 1 << 18
@@ -97,8 +99,9 @@ def refine(
     ]
     barriers = [_Barrier(_positions(domain, zero.clique), zero.table(domain)) for zero in model.zeros]
     work = {a: sizes[a] * sum(a in table.positions for table in tables) for a in range(len(sizes)) if sizes[a] > 1}
-    some = MOST_WORK // max(1, sum(work.values()))
-    for a in _in_turn([a for a, cells in work.items() if cells], some // rows if rows else 1, rng):
+    each = max(1, sum(work.values()))
+    some = MOST_WORK // each
+    for a in _in_turn([a for a, cells in work.items() if cells], CHEAP // each // max(1, rows), rng):
         _Pass(a, tables, barriers, codes, sizes).run(rng.permutation(rows)[:some], rng)
     for table in [table for table in tables if len(table.positions) == 1 and table.positions[0] in work]:
         _Pass(table.positions[0], tables, barriers, codes, sizes).settle(table, rng)
