@@ -58,6 +58,15 @@ def test_refined_rows_are_much_nearer_to_the_model_than_rounded_ones() -> None:
     assert distance(model, refined, quadruples) < distance(model, rounded, quadruples)
 
 
+@pytest.mark.parametrize("zeros", [(), (Zeros(("x0", "x1"), np.array([[0, 0], [1, 2]])),)])
+def test_rows_of_columns_alone_are_left_as_they_were_rounded(zeros: tuple[Zeros, ...]) -> None:
+    """Unless combinations are forbidden, which ties columns."""
+    domain = Domain(("x0", "x1", "x2"), (3, 4, 5))
+    model = GraphicalModel(domain, {(a,): rng(1).normal(size=domain[a]) for a in domain}, 500.0, zeros)
+    rounded, refined = model.generate(500, rng(2)), model.generate(500, rng(2), near=everything(domain))
+    assert np.array_equal(rounded, refined) == (not zeros)
+
+
 def test_later_passes_bring_rows_nearer(monkeypatch: pytest.MonkeyPatch) -> None:
     model, found = chained(), list[float]()
     for passes in (1, refinement.PASSES):

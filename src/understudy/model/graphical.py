@@ -110,11 +110,15 @@ class GraphicalModel(Model):
         method: Method = "round",
         near: Mapping[Clique, float] | None = None,
     ) -> NDArray[np.int32]:
-        """Return records; how near ``"round"`` keeps the counts to the model's, ``rounding_distance`` says."""
+        """Return records; how near ``"round"`` keeps the counts to the model's, ``rounding_distance`` says.
+
+        They are then refined towards the marginals on ``near``; not those of columns alone: all that there is
+        to keep between these is that they are independent. That saves nearly all of the time, for a hundredth of the error.
+        """
         model = self.given(given) if given else self
         with one_thread():
             codes = generate(*model._calibrated, rows, rng, method=method)
-            if near:
+            if near and any(len(clique) > 1 for clique in (*model.parameters, *(zero.clique for zero in model.zeros))):
                 refine(model, codes, near, rng, model.engine.refiner)
             return codes
 
