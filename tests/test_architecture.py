@@ -165,7 +165,7 @@ def test_engines_know_nothing_of_each_other_and_only_the_registry_knows_them() -
 
 
 def test_an_engine_knows_the_network_and_nothing_above_it() -> None:
-    below = {f"understudy.model.{name}" for name in ("contraction", "network", "observation", "threads")}
+    below = {f"understudy.model.{name}" for name in ("contraction", "network", "observation", "sums", "threads")}
     for module in (m for m in MODULES if inside(m, ENGINE)):
         ours = {name for name in imports(module) if name in MODULES and inside(name, "understudy.model")}
         assert {name for name in ours if not inside(name, ENGINE)} <= below

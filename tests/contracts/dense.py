@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.errors import SchemaError
 from understudy.model.contraction import Family
-from understudy.model.engine import Factors, Sum, index_of, two_loop
+from understudy.model.engine import Factors, two_loop
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum, index_of
 
 
 class Dense:

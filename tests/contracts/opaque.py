@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.model.engine import Calibrated, Folding, Objective, Sum, two_loop
+from understudy.model.engine import Calibrated, Folding, Objective, two_loop
 from understudy.model.engine.on_numpy import NumpyEngine
 from understudy.model.network import Flat
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum
 
 OPERATORS = ("add", "sub", "mul", "truediv", "pow", "radd", "rmul", "rtruediv")
 

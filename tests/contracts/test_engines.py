@@ -29,9 +29,9 @@ from understudy.model import (
     make_engine,
     rounding_distance,
 )
-from understudy.model.engine import Sum
 from understudy.model.network import Network
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum
 
 from . import dense
 from .engines import UNDER_CONTRACT, made

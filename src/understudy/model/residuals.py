@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.model.engine import Sum
 from understudy.model.network import Flat
 from understudy.model.observation import Observation
+from understudy.model.sums import Sum
 
 
 class Residuals:

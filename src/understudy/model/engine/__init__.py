@@ -14,7 +14,6 @@ from understudy.model.engine.protocol import (
 )
 from understudy.model.engine.recursion import two_loop
 from understudy.model.engine.registry import ENGINES, NUMPY, Device, EngineFor, engine_on, make_engine, on_cpu
-from understudy.model.engine.sums import Index, Sum, index_of
 
 __all__ = [
     "ENGINES",
@@ -26,15 +25,12 @@ __all__ = [
     "Factors",
     "Folding",
     "Goal",
-    "Index",
     "Objective",
     "Pair",
     "Precision",
     "Refiner",
-    "Sum",
     "Vector",
     "engine_on",
-    "index_of",
     "make_engine",
     "on_cpu",
     "two_loop",

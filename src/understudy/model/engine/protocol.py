@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.model.contraction import Family, Scope
-from understudy.model.engine.sums import Sum
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum
 
 Precision = Literal["double", "single"]
 

@@ -13,9 +13,9 @@ from understudy.model.engine.on_numpy.folding import NumpyFolding
 from understudy.model.engine.on_numpy.inference import Inference
 from understudy.model.engine.on_numpy.objective import NumpyObjective
 from understudy.model.engine.protocol import Vector
-from understudy.model.engine.sums import Sum
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum
 
 
 class NumpyEngine:

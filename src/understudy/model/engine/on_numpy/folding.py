@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.model.engine.protocol import Vector
-from understudy.model.engine.sums import Sum, index_of
 from understudy.model.network import Flat
+from understudy.model.sums import Sum, index_of
 
 LARGE = 1024
 """Tables of so many cells are summed axis by axis; smaller ones cell by cell, all at once. (Measured.)"""

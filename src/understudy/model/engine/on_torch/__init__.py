@@ -17,9 +17,9 @@ from understudy.model.engine.on_torch.folding import TorchFolding
 from understudy.model.engine.on_torch.refining import refine
 from understudy.model.engine.on_torch.sparing import SparingCalibrated, SparingObjective, TooLarge, tried
 from understudy.model.engine.protocol import Engine, Goal, Vector
-from understudy.model.engine.sums import Sum, index_of
 from understudy.model.network import Flat, Network
 from understudy.model.observation import Layout
+from understudy.model.sums import Sum, index_of
 
 
 class TorchEngine:
