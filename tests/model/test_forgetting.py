@@ -58,3 +58,22 @@ def test_one_precision_is_kept_at_a_time() -> None:
     assert calibrated._answers[0] == "single"  # type: ignore[attr-defined]
     model.marginals([("a", "h")])
     assert calibrated._answers[0] == "double"  # type: ignore[attr-defined]
+
+
+def test_no_message_is_larger_than_all_cliques_where_it_need_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last three hang together by large cliques; a name follows from a code of three values, and should be gathered there."""
+    domain = Domain.of({"name": 400, "code": 3, "year": 20, "place": 25, "pay": 8, "fee": 12})
+    cliques = [("name", "code"), ("code", "year", "place", "pay"), ("year", "place", "pay", "fee")]
+    draws = np.random.default_rng(3)
+    model = GraphicalModel(domain, {c: draws.normal(size=domain.shape(c)) for c in map(domain.clique, cliques)}, 1.0)
+    largest, keep = list[int](), Answers._forget_some
+
+    def watched(self: Answers, coming: Piece) -> None:
+        largest.append(coming.table.size)
+        keep(self, coming)
+
+    monkeypatch.setattr(Answers, "_forget_some", watched)
+    found = model.marginal(domain.clique(("name", "place", "fee")))
+    assert max(largest) <= model.network.tree.cells
+    code, fee = (model.marginal(domain.clique(c)) for c in [("name", "code"), ("code", "place", "fee")])
+    np.testing.assert_allclose(found, np.einsum("nc,cpf->npf", code / code.sum(axis=0), fee), rtol=1e-9)

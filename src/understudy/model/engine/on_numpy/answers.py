@@ -239,17 +239,19 @@ class Answers:
             self._kept = coming.table.nbytes
 
     def _root(self, wanted: Mask) -> int:
-        """Choose where to gather: messages that bring one attribute each, then the least work."""
-        root, most, least = 0, len(self.sizes), 0
+        """Choose where to gather: where no message is larger than all cliques, each brings one attribute, the work is least."""
+        root, least = 0, (True, len(self.sizes), 0)
         for i in self._between(wanted):
-            needed, arriving, together = wanted, 0, 0
+            needed, arriving, together = wanted, dict[int, Mask](), 0
             for attribute in bits_of(wanted & ~self._cliques[i]):
                 neighbour = self._towards(attribute)[i]
-                together += arriving >> neighbour & 1
-                arriving |= 1 << neighbour
+                together += neighbour in arriving
+                arriving[neighbour] = arriving.get(neighbour, self._separators[i][neighbour]) | 1 << attribute
                 needed |= self._separators[i][neighbour]
-            if together <= most and (together < most or self._cells(needed) < least):
-                root, most, least = i, together, self._cells(needed)
+            large = any(self._cells(message) > self._network.tree.cells for message in arriving.values())
+            rank = (large, together, self._cells(needed))
+            if rank < least:
+                root, least = i, rank
         return root
 
     def _between(self, wanted: Mask) -> list[int]:
