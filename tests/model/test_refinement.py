@@ -258,6 +258,15 @@ def test_the_cheapest_rows_are_moved_while_there_are_too_many_and_too_few(excess
     assert (np.bincount(values, minlength=3)[1:] <= -surplus[1:]).all()
 
 
+@pytest.mark.parametrize("places", [0, 1, 4096, 4097, 30_000])
+def test_the_cheapest_come_first_and_equal_ones_in_their_order(places: int) -> None:
+    price = rng(places).integers(0, 900, places).astype(np.float32)
+    found = list(settling.cheapest_first(price, 700.0))
+    order = np.argsort(price, kind="stable")
+    np.testing.assert_array_equal(np.concatenate([np.empty(0, np.intp), *found]), order[price[order] < 700.0])
+    assert all(part.size <= settling.AT_ONCE for part in found)
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 17])
 def test_few_rows(rows: int) -> None:
     model = chained()

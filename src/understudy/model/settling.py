@@ -8,6 +8,8 @@ Public numbers only; post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +43,21 @@ def offered(column: NDArray[np.signedinteger], surplus: Index, rng: np.random.Ge
     return np.concatenate(found)
 
 
+def cheapest_first(price: Costs, beyond: float) -> Iterator[Index]:
+    """Give the places of prices below ``beyond``, the cheapest first, equal ones in their order.
+
+    The dear ones are sorted only when their turn comes, which is seldom: sorting all is most of the work of settling.
+    """
+    left, size = np.flatnonzero(price < beyond), AT_ONCE
+    while left.size:
+        prices = price[left]
+        near = prices <= np.partition(prices, size)[size] if size < left.size else np.ones(left.size, np.bool_)
+        some = left[near]
+        some = some[np.argsort(price[some], kind="stable")]
+        yield from (some[first : first + AT_ONCE] for first in range(0, some.size, AT_ONCE))
+        left, size = left[~near], 4 * size
+
+
 def moves(now: Index, costs: Costs, surplus: Index, beyond: float) -> tuple[Index, Index]:
     """Return which of the rows offered move, and to which value: the cheapest first, while there are too many and too few.
 
@@ -50,10 +67,8 @@ def moves(now: Index, costs: Costs, surplus: Index, beyond: float) -> tuple[Inde
     price = costs[:, lacking]
     left, places = surplus.copy(), list[tuple[int, int]]()
     taken, missing = np.zeros(len(now), np.bool_), int(-surplus[lacking].sum())
-    order = np.argsort(price, axis=None, kind="stable")
-    order = order[price.ravel()[order] < beyond]
-    for first in range(0, len(order), AT_ONCE):
-        rows, whither = np.divmod(order[first : first + AT_ONCE], len(lacking))
+    for order in cheapest_first(price.ravel(), beyond):
+        rows, whither = np.divmod(order, len(lacking))
         goals = lacking[whither]
         possible = ~taken[rows] & (left[now[rows]] > 0) & (left[goals] < 0)
         for row, to in zip(rows[possible].tolist(), goals[possible].tolist(), strict=True):
