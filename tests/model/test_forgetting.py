@@ -61,7 +61,7 @@ def test_one_precision_is_kept_at_a_time() -> None:
 
 
 def test_no_message_is_larger_than_all_cliques_where_it_need_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last three hang together by large cliques; a name follows from a code of three values, and should be gathered there."""
+    """Names follow from a code of three values: what is told of them at the other end should be gathered there."""
     domain = Domain.of({"name": 400, "code": 3, "year": 20, "place": 25, "pay": 8, "fee": 12})
     cliques = [("name", "code"), ("code", "year", "place", "pay"), ("year", "place", "pay", "fee")]
     draws = np.random.default_rng(3)

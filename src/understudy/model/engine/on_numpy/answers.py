@@ -239,7 +239,7 @@ class Answers:
             self._kept = coming.table.nbytes
 
     def _root(self, wanted: Mask) -> int:
-        """Choose where to gather: where no message is larger than all cliques, each brings one attribute, the work is least."""
+        """Choose where to gather: no message larger than all cliques, each with one attribute, then the least work."""
         root, least = 0, (True, len(self.sizes), 0)
         for i in self._between(wanted):
             needed, arriving, together = wanted, dict[int, Mask](), 0
