@@ -135,7 +135,7 @@ USES_ENGINE = {
     )
 } | {"understudy.model"}
 """What calls the engine through its protocol. The rest of ``model/`` decides trees and plans, or works on rows and files."""
-WITHOUT_ARRAYS = {"understudy.model.tree", "understudy.model.contraction"}
+WITHOUT_ARRAYS = {f"understudy.model.{name}" for name in ("tree", "contraction", "routes")}
 """Graph theory: no arrays at all."""
 
 
@@ -165,7 +165,7 @@ def test_engines_know_nothing_of_each_other_and_only_the_registry_knows_them() -
 
 
 def test_an_engine_knows_the_network_and_nothing_above_it() -> None:
-    below = {f"understudy.model.{name}" for name in ("contraction", "network", "observation", "sums", "threads")}
+    below = {f"understudy.model.{name}" for name in ("contraction", "network", "observation", "routes", "sums", "threads")}
     for module in (m for m in MODULES if inside(m, ENGINE)):
         ours = {name for name in imports(module) if name in MODULES and inside(name, "understudy.model")}
         assert {name for name in ours if not inside(name, ENGINE)} <= below

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,12 @@ from understudy.domain import Clique
 from understudy.model.engine.on_numpy.inference import Beliefs
 from understudy.model.engine.on_numpy.pairs import Pairs
 from understudy.model.engine.on_numpy.pieces import (
-    Mask,
     Piece,
     Real,
     apart,
-    bits_of,
     conditional,
     fix,
     keep_only,
-    mask_of,
     mass_of,
     multiply_pair,
     multiply_three,
@@ -36,6 +32,7 @@ from understudy.model.engine.on_numpy.pieces import (
     sum_out,
 )
 from understudy.model.network import Network
+from understudy.model.routes import Mask, Routes, bits_of, mask_of
 from understudy.model.threads import workers
 
 SLICE_ABOVE = 1 << 21
@@ -70,15 +67,7 @@ class Answers:
         self.sizes = network.domain.sizes
         self._network = network
         self._beliefs = beliefs
-        self._cliques = [mask_of([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
-        self._separators = _connect(self._cliques, network.tree.parents)
-        self._parts = _parts(self._cliques, network.tree.parents, len(self.sizes))
-        self._sizes_known: dict[Mask, int] = {}
-        self._homes: list[list[int]] = [[] for _ in self.sizes]
-        for i in sorted(range(len(self._cliques)), key=lambda i: self._cells(self._cliques[i])):
-            for attribute in bits_of(self._cliques[i]):
-                self._homes[attribute].append(i)
-        self._directed: dict[int, list[int]] = {}
+        self._routes = Routes(network.tree)
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
         self._kept = 0
@@ -86,7 +75,7 @@ class Answers:
     def marginals(self, cliques: Sequence[Clique], total: float) -> list[NDArray[np.float64]]:
         """Return the marginals on ``cliques``, each summing to ``total``."""
         masks = [mask_of([self.domain.index(a) for a in clique]) for clique in cliques]
-        parts = [self._split(mask) for mask in masks]
+        parts = [self._routes.split(mask) for mask in masks]
         whole = list(dict.fromkeys(part for some in parts for part in some))
         found = self._pairs(whole)
         left = [mask for mask in whole if mask not in found]
@@ -94,29 +83,21 @@ class Answers:
         scaled = {mask: piece.table * total for mask, piece in found.items()}
         return [scaled[some[0]] if len(some) == 1 else _product([found[p] for p in some], scaled[some[0]]) for some in parts]
 
-    def _split(self, wanted: Mask) -> list[Mask]:
-        """Return ``wanted`` by the parts of the model that share nothing, in the order of their first attributes."""
-        found = []
-        while wanted:
-            part = wanted & self._parts[(wanted & -wanted).bit_length() - 1]
-            found.append(part)
-            wanted ^= part
-        return found or [0]
-
     def _pairs(self, masks: list[Mask]) -> dict[Mask, Piece]:
         """Return the pairs across cliques among ``masks``, if they are many."""
         pairs_of = ((bits[0], bits[1]) for mask in masks if len(bits := bits_of(mask)) == 2)
-        across = [(a, b) for a, b in pairs_of if not any(self._cliques[i] >> b & 1 for i in self._homes[a])]
+        cliques, homes = self._routes.cliques, self._routes.homes
+        across = [(a, b) for a, b in pairs_of if not any(cliques[i] >> b & 1 for i in homes[a])]
         if len(across) < PAIRS_FROM:
             return {}
-        pairs = Pairs(self._cliques, self._separators, self.sizes, self._within)
+        pairs = Pairs(self._routes, self._within)
         wanted, ask = _by_attribute(_few_first(across)), pairs.spread
         if len(wanted) > SPREAD_UP_TO * len(self.sizes):
             wanted, ask = _by_attribute(across), pairs.of
         found: dict[Mask, Piece] = {}
         with np.errstate(invalid="ignore"):
             for a, others in wanted.items():
-                tables = ask(a, self._homes[a])
+                tables = ask(a)
                 for b in others:
                     found[1 << a | 1 << b] = Piece((a, b), tables[b]) if a < b else Piece((b, a), tables[b].T)
         return found
@@ -126,7 +107,7 @@ class Answers:
 
         Those that are gathered at the same clique come one after the other: they share most.
         """
-        places = {mask: self._place(mask) for mask in masks}
+        places = {mask: self._routes.place(mask) for mask in masks}
         queue = sorted(places, key=places.__getitem__)
         if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
             found = {mask: self._marginal(mask, places[mask]) for mask in queue}
@@ -138,17 +119,11 @@ class Answers:
         found = {queue[k]: done[k % count][k // count] for k in range(len(queue))}
         return [found[mask] for mask in masks]
 
-    def _place(self, wanted: Mask) -> int:
-        """Return the smallest clique that has all of ``wanted``, or the one to gather it at."""
-        homes = self._homes[(wanted & -wanted).bit_length() - 1] if wanted else [0]
-        home = next((i for i in homes if wanted & ~self._cliques[i] == 0), -1)
-        return self._root(wanted) if home < 0 else home
-
     def _marginal(self, wanted: Mask, place: int) -> Piece:
         """Return one marginal with its axes in domain order, from clique ``place``."""
         # Some BLAS kernels warn of what lies past a table's end; ``mass_of`` looks at what they made.
         with np.errstate(invalid="ignore"):
-            inside = wanted & ~self._cliques[place] == 0
+            inside = self._routes.has(place, wanted)
             piece = self._within(place, wanted) if inside else self._gather(place, -1, wanted)
             table = piece.ordered()
             return Piece(bits_of(wanted), table * (1.0 / mass_of(table)))
@@ -157,7 +132,7 @@ class Answers:
         """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
         known = self._inside.get((i, wanted))
         if known is None:
-            missing = self._cliques[i] & ~wanted
+            missing = self._routes.cliques[i] & ~wanted
             smallest = min(bits_of(missing), key=self.sizes.__getitem__, default=-1)
             if missing & (missing - 1) == 0:
                 known = self._out_of_belief(i, wanted)
@@ -172,10 +147,10 @@ class Answers:
         plan, beliefs = self._network.plan, self._beliefs
         best: list[Piece] = []
         for node, scope in enumerate(plan.scopes):
-            if self._cliques[i] & ~mask_of(scope) == 0:
+            if self._routes.cliques[i] & ~mask_of(scope) == 0:
                 return [Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])]
         for step in plan.steps:
-            if step.right >= 0 and self._cliques[i] & ~mask_of(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
+            if step.right >= 0 and self._routes.cliques[i] & ~mask_of(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
                 best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
                 best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
         return best
@@ -206,15 +181,11 @@ class Answers:
 
     def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
         """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
-        here = wanted & self._cliques[i]
-        arriving: dict[int, Mask] = {}
-        for attribute in bits_of(wanted & ~here):
-            neighbour = self._towards(attribute)[i]
-            arriving[neighbour] = arriving.get(neighbour, 0) | 1 << attribute
-        out = self._separators[i][towards] if towards >= 0 else 0
-        needed = here | out
+        arriving, separators = self._routes.arriving(i, wanted), self._routes.separators[i]
+        out = separators[towards] if towards >= 0 else 0
+        needed = wanted & self._routes.cliques[i] | out
         for neighbour in arriving:
-            needed |= self._separators[i][neighbour]
+            needed |= separators[neighbour]
         pieces = [self._within(i, needed)]
         pieces += [self._message(neighbour, i, those) for neighbour, those in arriving.items()]
         return self._contract(pieces, wanted | out)
@@ -237,36 +208,6 @@ class Answers:
             self._inside.clear()
             self._messages.clear()
             self._kept = coming.table.nbytes
-
-    def _root(self, wanted: Mask) -> int:
-        """Choose where to gather: no message larger than all cliques, each with one attribute, then the least work."""
-        root, least = 0, (True, len(self.sizes), 0)
-        for i in self._between(wanted):
-            needed, arriving, together = wanted, dict[int, Mask](), 0
-            for attribute in bits_of(wanted & ~self._cliques[i]):
-                neighbour = self._towards(attribute)[i]
-                together += neighbour in arriving
-                arriving[neighbour] = arriving.get(neighbour, self._separators[i][neighbour]) | 1 << attribute
-                needed |= self._separators[i][neighbour]
-            large = any(self._cells(message) > self._network.tree.cells for message in arriving.values())
-            rank = (large, together, self._cells(needed))
-            if rank < least:
-                root, least = i, rank
-        return root
-
-    def _between(self, wanted: Mask) -> list[int]:
-        """Return the cliques on the ways between those that have an attribute of ``wanted``."""
-        attributes = bits_of(wanted)
-        found = set()
-        for attribute in attributes:
-            for i in self._homes[attribute]:
-                found.add(i)
-                for other in attributes:
-                    towards, here = self._towards(other), i
-                    while towards[here] != here and towards[here] not in found:
-                        here = towards[here]
-                        found.add(here)
-        return sorted(found)
 
     def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
         """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
@@ -298,7 +239,7 @@ class Answers:
                 for piece in pieces:
                     if piece is not a and piece is not b:
                         others |= piece.mask
-                size = self._cells((a.mask | b.mask) & others)
+                size = self._routes.cells((a.mask | b.mask) & others)
                 rank = size - a.table.size - b.table.size
                 if best is None or rank < best[0]:
                     best = (rank, a, b, size)
@@ -316,58 +257,6 @@ class Answers:
                 total.table[...] += part.table.transpose([part.scope.index(a) for a in total.scope])
         assert total is not None
         return total
-
-    def _cells(self, mask: Mask) -> int:
-        cells = self._sizes_known.get(mask)
-        if cells is None:
-            cells = self._sizes_known[mask] = prod(self.sizes[a] for a in bits_of(mask))
-        return cells
-
-    def _towards(self, attribute: int) -> list[int]:
-        """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
-        known = self._directed.get(attribute)
-        if known is None:
-            known = self._directed[attribute] = self._directions(attribute)
-        return known
-
-    def _directions(self, attribute: int) -> list[int]:
-        direction = [i if clique >> attribute & 1 else -1 for i, clique in enumerate(self._cliques)]
-        frontier = [i for i, known in enumerate(direction) if known >= 0]
-        while frontier:
-            found = []
-            for i in frontier:
-                for neighbour, shared in self._separators[i].items():
-                    if shared and direction[neighbour] < 0:
-                        direction[neighbour] = i
-                        found.append(neighbour)
-            frontier = found
-        return direction
-
-
-def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:
-    """Return each clique's neighbours with what they share; separate parts are joined by sharing nothing."""
-    around: list[dict[int, Mask]] = [{} for _ in cliques]
-    for i in range(1, len(cliques)):
-        parent = max(parents[i], 0)
-        shared = cliques[i] & cliques[parent]
-        around[i][parent] = shared
-        around[parent][i] = shared
-    return around
-
-
-def _parts(cliques: Sequence[Mask], parents: Sequence[int], attributes: int) -> list[Mask]:
-    """Return, for each attribute, all attributes that hang together with it."""
-    roots: list[int] = []
-    masks: dict[int, Mask] = {}
-    for i, clique in enumerate(cliques):
-        parent = parents[i]
-        roots.append(roots[parent] if parent >= 0 and clique & cliques[parent] else i)
-        masks[roots[i]] = masks.get(roots[i], 0) | clique
-    found = [0] * attributes
-    for mask in masks.values():
-        for attribute in bits_of(mask):
-            found[attribute] = mask
-    return found
 
 
 def _product(pieces: list[Piece], table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InternalError
-from understudy.model.engine.on_numpy.pieces import MASS_LOST, Mask, Piece, bits_of
+from understudy.model.engine.on_numpy.pieces import MASS_LOST, Piece
+from understudy.model.routes import Mask, Routes, bits_of
 
 Matrix = NDArray[np.float64]
 Message = tuple[list[int], Matrix]
@@ -24,20 +25,15 @@ Message = tuple[list[int], Matrix]
 class Pairs:
     """Works out the pairs of an attribute with all others that hang together with it."""
 
-    def __init__(
-        self,
-        cliques: Sequence[Mask],
-        around: Sequence[dict[int, Mask]],
-        sizes: Sequence[int],
-        within: Callable[[int, Mask], Piece],
-    ) -> None:
-        self._cliques, self._around, self._sizes, self._within = cliques, around, sizes, within
+    def __init__(self, routes: Routes, within: Callable[[int, Mask], Piece]) -> None:
+        self._cliques, self._around, self._homes = routes.cliques, routes.separators, routes.homes
+        self._sizes, self._within = routes.sizes, within
         self._messages: dict[tuple[int, int], Message] = {}
 
-    def of(self, attribute: int, homes: Sequence[int]) -> dict[int, Matrix]:
-        """Return p(attribute, other) for each other outside the cliques ``homes``, all that have the attribute."""
+    def of(self, attribute: int) -> dict[int, Matrix]:
+        """Return p(attribute, other) for each other outside the cliques that have the attribute."""
         found: dict[int, Matrix] = {}
-        for home in homes:
+        for home in self._homes[attribute]:
             for neighbour, shared in self._around[home].items():
                 if shared and not self._cliques[neighbour] >> attribute & 1:
                     others, given = self._message(home, neighbour)
@@ -45,12 +41,12 @@ class Pairs:
                     found |= self._columns(others, joint)
         return found
 
-    def spread(self, attribute: int, homes: Sequence[int]) -> dict[int, Matrix]:
+    def spread(self, attribute: int) -> dict[int, Matrix]:
         """Return the same by sending p(attribute | shared) outwards: less work than the messages of all, for a few."""
         found: dict[int, Matrix] = {}
         waiting = [
             (home, neighbour, self._joint(home, bits_of(shared), (attribute,)))
-            for home in homes
+            for home in self._homes[attribute]
             for neighbour, shared in self._around[home].items()
             if shared and not self._cliques[neighbour] >> attribute & 1
         ]

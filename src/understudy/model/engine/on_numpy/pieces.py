@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InternalError
+from understudy.model.routes import Mask, bits_of, mask_of
 
 CACHED = 1 << 18
 """Cells that fit in a core's own cache."""
@@ -24,7 +25,6 @@ SINGLE = 1e-6
 MASS_LOST = 1e-3
 """Probabilities sum to 1 within this, or something went wrong; in single precision 3e-6 was the most seen."""
 
-Mask = int
 Real = type[np.float64] | type[np.float32]
 
 
@@ -182,17 +182,3 @@ def mass_of(table: NDArray[np.float64]) -> float:
 def normalised(piece: Piece, dtype: Real) -> Piece:
     """Scale a table to sum to 1."""
     return Piece(piece.scope, (piece.table * (1.0 / float(piece.table.sum()))).astype(dtype, copy=False))
-
-
-def mask_of(attributes: Sequence[int]) -> Mask:
-    """Return a set of attributes as bits."""
-    mask = 0
-    for attribute in attributes:
-        mask |= 1 << attribute
-    return mask
-
-
-@lru_cache(maxsize=1 << 16)
-def bits_of(mask: Mask) -> tuple[int, ...]:
-    """Return the attributes of a set, ascending."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

@@ -19,18 +19,16 @@ from understudy.domain import Clique
 from understudy.errors import InternalError
 from understudy.model.engine.on_torch.inference import Beliefs
 from understudy.model.engine.on_torch.pieces import (
-    Mask,
     Piece,
-    bits_of,
     conditional,
     exponential,
     fix,
     keep_only,
-    mask_of,
     multiply,
 )
 from understudy.model.engine.on_torch.rings import Table
 from understudy.model.network import Network
+from understudy.model.routes import Mask, Routes, bits_of, mask_of
 
 SLICE_ABOVE = 1 << 26
 """A product with more cells than this is made one slice at a time."""
@@ -45,10 +43,7 @@ class Answers:
     def __init__(self, network: Network, beliefs: Beliefs) -> None:
         self.domain, self.sizes = network.domain, network.domain.sizes
         self._plan, self._swept, self._ring = network.plan, beliefs.swept, beliefs.ring
-        self._cliques = [mask_of([self.domain.index(a) for a in clique]) for clique in network.tree.cliques]
-        self._separators = _connect(self._cliques, network.tree.parents)
-        self._towards = [self._directions(attribute) for attribute in range(len(self.sizes))]
-        self._known_cells: dict[Mask, int] = {}
+        self._routes = Routes(network.tree)
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
 
@@ -65,16 +60,21 @@ class Answers:
 
     def _marginal(self, wanted: Mask) -> Table:
         """Return one marginal with its axes in domain order."""
-        homes = [i for i, clique in enumerate(self._cliques) if wanted & ~clique == 0]
-        if homes:
-            return self._within(min(homes, key=lambda i: self._cells(self._cliques[i])), wanted).ordered()
-        return self._gather(self._root(wanted), -1, wanted).ordered()
+        pieces = [self._part(part) for part in self._routes.split(wanted)]
+        while len(pieces) > 1:
+            pieces.append(multiply(pieces.pop(), pieces.pop(), wanted))
+        return pieces[0].ordered()
+
+    def _part(self, wanted: Mask) -> Piece:
+        """Return a marginal inside one part of the model."""
+        place = self._routes.place(wanted)
+        return self._within(place, wanted) if self._routes.has(place, wanted) else self._gather(place, -1, wanted)
 
     def _within(self, i: int, wanted: Mask) -> Piece:
         """Return the marginal of clique ``i`` on ``wanted``, summed out of the next larger one (smallest attribute last)."""
         known = self._inside.get((i, wanted))
         if known is None:
-            missing = bits_of(self._cliques[i] & ~wanted)
+            missing = bits_of(self._routes.cliques[i] & ~wanted)
             if not missing:
                 known = self._belief(i)
             else:
@@ -86,7 +86,7 @@ class Answers:
     def _belief(self, i: int) -> Piece:
         """Return the probabilities of clique ``i``: of the plan's tables, those at the step that saw all of it."""
         plan, inside, outside = self._plan, self._swept.inside, self._swept.outside
-        clique = self._cliques[i]
+        clique = self._routes.cliques[i]
         pieces: list[Piece] = []
         for node, mask in enumerate(self._scopes):
             if clique & ~mask == 0:
@@ -109,15 +109,11 @@ class Answers:
 
     def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
         """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
-        here = wanted & self._cliques[i]
-        arriving: dict[int, Mask] = {}
-        for attribute in bits_of(wanted & ~here):
-            neighbour = self._towards[attribute][i]
-            arriving[neighbour] = arriving.get(neighbour, 0) | 1 << attribute
-        out = self._separators[i][towards] if towards >= 0 else 0
-        needed = here | out
+        arriving, separators = self._routes.arriving(i, wanted), self._routes.separators[i]
+        out = separators[towards] if towards >= 0 else 0
+        needed = wanted & self._routes.cliques[i] | out
         for neighbour in arriving:
-            needed |= self._separators[i][neighbour]
+            needed |= separators[neighbour]
         pieces = [self._within(i, needed)]
         pieces += [self._message(neighbour, i, those) for neighbour, those in arriving.items()]
         return self._contract(pieces, wanted | out)
@@ -130,26 +126,12 @@ class Answers:
             self._messages[source, target, wanted] = known
         return known
 
-    def _root(self, wanted: Mask) -> int:
-        """Choose where to gather: messages that bring one attribute each, then the least work."""
-        root, most, least = 0, len(self.sizes), 0
-        for i, clique in enumerate(self._cliques):
-            needed, arriving, together = wanted, 0, 0
-            for attribute in bits_of(wanted & ~clique):
-                neighbour = self._towards[attribute][i]
-                together += arriving >> neighbour & 1
-                arriving |= 1 << neighbour
-                needed |= self._separators[i][neighbour]
-            if together <= most and (together < most or self._cells(needed) < least):
-                root, most, least = i, together, self._cells(needed)
-        return root
-
     def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
         """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
         while len(pieces) > 1:
             a, b, staying = self._cheapest(pieces, keep)
             free = (a.mask | b.mask) & staying & ~keep
-            if free and self._cells((a.mask | b.mask) & staying) > SLICE_ABOVE:
+            if free and self._routes.cells((a.mask | b.mask) & staying) > SLICE_ABOVE:
                 return self._slice(pieces, keep, max(bits_of(free), key=self.sizes.__getitem__))
             pieces = [piece for piece in pieces if piece is not a and piece is not b]
             pieces.append(multiply(a, b, staying))
@@ -164,7 +146,9 @@ class Answers:
                 for piece in pieces:
                     if piece is not a and piece is not b:
                         staying |= piece.mask
-                rank = self._cells((a.mask | b.mask) & staying) - self._cells(a.mask) - self._cells(b.mask)
+                rank = (
+                    self._routes.cells((a.mask | b.mask) & staying) - self._routes.cells(a.mask) - self._routes.cells(b.mask)
+                )
                 if best is None or rank < best[0]:
                     best = (rank, a, b, staying)
         assert best is not None
@@ -182,26 +166,6 @@ class Answers:
         assert total is not None
         return total
 
-    def _cells(self, mask: Mask) -> int:
-        cells = self._known_cells.get(mask)
-        if cells is None:
-            cells = self._known_cells[mask] = prod(self.sizes[a] for a in bits_of(mask))
-        return cells
-
-    def _directions(self, attribute: int) -> list[int]:
-        """Return, for each clique, the neighbour towards ``attribute`` (the clique itself where it has it)."""
-        direction = [i if clique >> attribute & 1 else -1 for i, clique in enumerate(self._cliques)]
-        frontier = [i for i, known in enumerate(direction) if known >= 0]
-        while frontier:
-            found = []
-            for i in frontier:
-                for neighbour in self._separators[i]:
-                    if direction[neighbour] < 0:
-                        direction[neighbour] = i
-                        found.append(neighbour)
-            frontier = found
-        return direction
-
 
 def _scaled(piece: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Scale probabilities to sum to ``total``; refuse to go on where they do not sum to 1, for then they are wrong."""
@@ -209,14 +173,3 @@ def _scaled(piece: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     if not abs(mass - 1.0) <= MASS_LOST:
         raise InternalError(f"The probabilities of a marginal of the model sum to {mass:g} instead of 1.")
     return piece * (total / mass)
-
-
-def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:
-    """Return each clique's neighbours with what they share; separate parts are joined by sharing nothing."""
-    around: list[dict[int, Mask]] = [{} for _ in cliques]
-    for i in range(1, len(cliques)):
-        parent = max(parents[i], 0)
-        shared = cliques[i] & cliques[parent]
-        around[i][parent] = shared
-        around[parent][i] = shared
-    return around

@@ -10,8 +10,7 @@ from string import ascii_letters
 import torch
 
 from understudy.model.engine.on_torch.rings import Table
-
-Mask = int
+from understudy.model.routes import Mask, mask_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +81,3 @@ def exponential(pieces: Sequence[Piece], scope: tuple[int, ...], sizes: Sequence
         total = spread if total is None else total + spread
     assert total is not None
     return Piece(scope, total.exp())
-
-
-def mask_of(attributes: Sequence[int]) -> Mask:
-    """Return a set of attributes as bits."""
-    mask = 0
-    for attribute in attributes:
-        mask |= 1 << attribute
-    return mask
-
-
-@lru_cache(maxsize=1 << 16)
-def bits_of(mask: Mask) -> tuple[int, ...]:
-    """Return the attributes of a set, ascending."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
