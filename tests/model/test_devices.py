@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -116,6 +117,46 @@ def test_a_fit_goes_on_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.reason == want.reason == "converged"
     for pair in PAIRS:
         np.testing.assert_allclose(found.model.marginal(pair), want.model.marginal(pair), atol=1e-6 * want.model.total)
+
+
+class Unfinished:
+    """A graph whose recording broke off: to end it is an error of its own."""
+
+    def capture_begin(self) -> None: ...
+
+    def capture_end(self) -> None:
+        raise RuntimeError("CUDA error: capturing stream has unjoined work")
+
+
+@needs_torch
+def test_a_recording_in_which_memory_ran_out_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found on a GPU that others used as well: the error of the recording hid that memory was too small."""
+    import torch
+
+    from understudy.model.engine.on_torch.recording import Recording
+
+    made = {"CUDAGraph": Unfinished, "Stream": MagicMock(), "current_stream": MagicMock(), "stream": MagicMock()}
+    made["stream"].return_value.__exit__.return_value = None
+    for name, instead in made.items():
+        monkeypatch.setattr(torch.cuda, name, instead)
+    recording = Recording[int](torch.device("cuda"))
+    assert recording(lambda _: 3) == 3
+    with pytest.raises(torch.OutOfMemoryError):
+        recording(out_of_memory)
+
+
+@needs_torch
+def test_lanes_are_joined_where_memory_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from understudy.model.engine.on_torch import lanes
+
+    streams = [MagicMock(name=f"stream {k}") for k in range(1 + lanes.LANES)]
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda _: streams[0])
+    monkeypatch.setattr(torch.cuda, "Stream", MagicMock(side_effect=streams[1:]))
+    with pytest.raises(torch.OutOfMemoryError), lanes.Lanes(torch.device("cuda")).apart():
+        out_of_memory()
+    assert [call.args[0] for call in streams[0].wait_stream.call_args_list] == streams[1:]
 
 
 @needs_torch

@@ -13,16 +13,15 @@ LANES = 4
 class OneLane:
     """Everything in order on the current stream."""
 
-    def fork(self) -> None:
-        """Begin launches that need not wait for each other."""
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Make launches that need not wait for each other; at the end wait for all of them, also where one failed."""
+        yield
 
     @contextmanager
     def launch(self, made: Hashable, needs: Sequence[Hashable]) -> Iterator[None]:
         """Launch what makes ``made`` out of ``needs``."""
         yield
-
-    def join(self) -> None:
-        """Wait for all that was launched."""
 
 
 class Lanes(OneLane):
@@ -32,13 +31,19 @@ class Lanes(OneLane):
         self._main = torch.cuda.current_stream(device)
         self._streams = [torch.cuda.Stream(device) for _ in range(LANES)]
 
-    def fork(self) -> None:
-        """Have the lanes wait for the current stream."""
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Have the lanes wait for the current stream, and then it for all of them."""
         self._made: dict[Hashable, tuple[int, torch.cuda.Event]] = {}
         self._last: list[Hashable] = [None] * LANES
         self._turn = 0
         for stream in self._streams:
             stream.wait_stream(self._main)
+        try:
+            yield
+        finally:
+            for stream in self._streams:
+                self._main.wait_stream(stream)
 
     @contextmanager
     def launch(self, made: Hashable, needs: Sequence[Hashable]) -> Iterator[None]:
@@ -56,8 +61,3 @@ class Lanes(OneLane):
             event = torch.cuda.Event()
             event.record(stream)
         self._made[made], self._last[lane] = (lane, event), made
-
-    def join(self) -> None:
-        """Have the current stream wait for all lanes."""
-        for stream in self._streams:
-            self._main.wait_stream(stream)

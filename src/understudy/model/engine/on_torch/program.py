@@ -102,16 +102,14 @@ class Program:
         block = torch.empty(self._ends[-1], dtype=torch.float64, device=self.device)
         block[: self.cells] = leaves
         slots = block.tensor_split(self._ends[:-1])
-        lanes.fork()
-        stacks, inside = self._up(slots, ring, lanes)
-        lanes.join()
+        with lanes.apart():
+            stacks, inside = self._up(slots, ring, lanes)
         roots = torch.stack([inside[root].reshape(()) for root in self.plan.roots])
         above = ring.inverse(roots) if inverse else roots
         for root, value in zip(self.plan.roots, above, strict=True):
             self._outer(slots, root).copy_(value)
-        lanes.fork()
-        outside = self._down(slots, stacks, ring, lanes)
-        lanes.join()
+        with lanes.apart():
+            outside = self._down(slots, stacks, ring, lanes)
         return Swept(block, inside, outside, ring.log(roots).sum())
 
     def _outer(self, slots: tuple[Table, ...], node: int) -> Table:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 import torch
@@ -47,8 +48,11 @@ class Recording(Generic[T]):
                 graph.capture_begin()
                 try:
                     result = work(True)
-                finally:
-                    graph.capture_end()
+                except BaseException:
+                    with suppress(RuntimeError):  # what went wrong first is what is told: memory may have run out
+                        graph.capture_end()
+                    raise
+                graph.capture_end()
         finally:
             if collecting:
                 gc.enable()
