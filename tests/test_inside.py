@@ -145,8 +145,9 @@ def test_no_sum_is_asked_of_dates_or_without_looks() -> None:
     assert not quick(table(), mechanism="independent", inside=0).fine
 
 
-def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(tmp_path: Path) -> None:
-    made = understudy.load(quick(table(), mechanism="aim2").save(tmp_path / "r"))
+@pytest.mark.parametrize("name", ["aim2", "residuals"])
+def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(name: str, tmp_path: Path) -> None:
+    made = understudy.load(quick(table(), mechanism=name).save(tmp_path / "r"))
     held, numeric = made.bootstrap.held, {entry.column for entry in made.manifest.inside}
     assert set(held.firmly) == numeric
     assert set(held.loosely) == {name for name in made.domain if name not in numeric and made.domain[name] > 2}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.manifest.manifest import MechanismEntry
-from understudy.mechanism.aim2 import Aim2, Aim2Config
+from understudy.mechanism import mechanism
 from understudy.mechanism.anchors import columns_held, falling
 from understudy.mechanism.limits import too_far
 from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
@@ -49,12 +49,12 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
 
 
 def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], how: MechanismEntry) -> Held:
-    """Return the columns that the last fit was held to: those that were looked inside of, and with ``aim2`` the others."""
+    """Return the columns that the last fit was held to: those that were looked inside of, and maybe all the others."""
     numeric = [name for name in schema.domain if looks_of(measured, name) is not None]
     cliques = model.parameters if isinstance(model, GraphicalModel) else ()
     far = too_far(schema.domain, schema.gaps, [m for m in measured if is_count(m)], cliques, schema.zeros)
-    every = how.name == Aim2().name and how.options.get("columns", Aim2Config().columns)
-    firmly, loosely = columns_held(schema.domain, numeric, far, every=bool(every))
+    every = mechanism(how.name, **how.options).every_column
+    firmly, loosely = columns_held(schema.domain, numeric, far, every=every)
     return Held(tuple(firmly), tuple(loosely))
 
 
