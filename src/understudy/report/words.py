@@ -112,6 +112,7 @@ def _relations(report: ReportData) -> str:
     )
 
 
-def made_by(name: str) -> str:
-    """Say what a mechanism does, in one sentence."""
-    return MECHANISMS.get(name, f"The mechanism was {name}.")
+def made_by(name: str, why: str = "") -> str:
+    """Say what a mechanism does, in one sentence; and in another ``why`` this one, where nobody named it."""
+    chosen = f" This way was chosen before the table was opened, {why}." if why else ""
+    return MECHANISMS.get(name, f"The mechanism was {name}.") + chosen
