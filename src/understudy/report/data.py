@@ -62,11 +62,13 @@ class ColumnView:
     grouped: int
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
-    """Half the width of the band before it is cut off at 0; None where nothing was measured."""
+    """Half the width of the band before it is cut off at 0; None where nothing proves one."""
     figures: tuple[Figure, ...] = ()
     """Mean, total and quantiles of the synthetic table, where the column has numbers."""
     codes: str = ""
     """What the column is told apart by, in words: 4 values, 23 bins."""
+    measured: bool = False
+    """Whether any measurement has it: of residuals, too, which prove no band."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +273,7 @@ def column_view(release: Reported, column: Column, *, intervals: bool = False) -
         radius=band.radius,
         figures=_figures(release, column, release.expected if intervals else None),
         codes=plural(column.size, "value" if column.fine is None else "bin"),
+        measured=any(column.name in measurement.clique for measurement in release.measurements),
     )
 
 

@@ -89,6 +89,11 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
 
 def _small(report: ReportData) -> str:
     known = [c.radius for c in report.columns if c.radius is not None and c.grouped == 1]
+    if not known and any(c.measured for c in report.columns):
+        return (
+            "Columns were measured by residuals, which prove no range for a single value; understudy query estimates one. "
+            "A group smaller than that range may be there, or not."
+        )
     if not known:
         return "No column was measured by itself, so no count is known to be near the truth."
     low, high = ceil(min(known)), ceil(max(known))
