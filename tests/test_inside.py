@@ -155,6 +155,11 @@ def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(name: str, 
     assert not quick(table(), mechanism="aim").bootstrap.held.loosely
 
 
+@pytest.mark.parametrize("name", ["hdmm+pgm", "residuals"])
+def test_sums_are_asked_beside_residuals_too(name: str) -> None:
+    assert [entry.column for entry in paid(mechanism=name).manifest.sums] == ["pay"]
+
+
 def test_columns_without_bins_cost_nothing() -> None:
     """The same to the last digit, whatever the share."""
     plain = parse_schema(
