@@ -86,7 +86,7 @@ def test_an_empty_table_can_be_released_and_evaluated() -> None:
 
 
 def test_a_plan_opens_no_data_and_keeps_arithmetic_apart() -> None:
-    plan = understudy.plan(schema(), rows=1000, epsilon=1, workload="all-2way", rehearse=False)
+    plan = understudy.plan(schema(), rows=1000, epsilon=1, workload="all-2way", mechanism="aim2", rehearse=False)
     assert plan.rehearsal is None
     assert float(gaussian_cost(plan.sigma_single, Unit.ADD_REMOVE)) == pytest.approx(plan.rho)
     release = quick(table(100), epsilon=1, mechanism="aim2", workload="all-2way")

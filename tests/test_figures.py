@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from release_tables import quick, table
-from understudy import Release, synthesize
+from understudy import Release, Schema, synthesize
 from understudy.cli import main
 from understudy.errors import UserError
 from understudy.quantities import supported
@@ -268,3 +268,17 @@ def test_ends_are_rounded_outwards_and_by_little(low: float, width: float, part:
     assert found[0] <= low + slack
     assert low + width <= found[1] + slack
     assert found[1] - found[0] <= 1.21 * width + 2 * slack
+
+
+def test_draws_of_what_was_measured_by_residuals_are_about_as_wide_as_those_of_what_was_measured_itself() -> None:
+    rng = np.random.default_rng(5)
+    codes = np.column_stack([rng.integers(0, 4, 600), rng.integers(0, 3, 600), rng.integers(0, 5, 600)])
+    declared, queries = Schema.from_domain({"a": 4, "b": 3, "c": 5}), [["a", "b"], ["b", "c"]]
+    settings: dict[str, Any] = {"epsilon": 2, "workload": queries, "seed": 1, "progress": False}
+    plain, *others = (
+        synthesize(codes, declared, mechanism=m, **settings) for m in ("gaussian+pgm", "hdmm+pgm", "residuals")
+    )
+    for clique in (("a",), ("a", "b")):
+        width = plain.bootstrap_intervals(*clique).summed
+        for other in others:
+            assert 0.4 * width < other.bootstrap_intervals(*clique).summed < 2.5 * width

@@ -145,13 +145,19 @@ def test_no_sum_is_asked_of_dates_or_without_looks() -> None:
     assert not quick(table(), mechanism="independent", inside=0).fine
 
 
-def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(tmp_path: Path) -> None:
-    made = understudy.load(quick(table(), mechanism="aim2").save(tmp_path / "r"))
+@pytest.mark.parametrize("name", ["aim2", "residuals"])
+def test_draws_are_held_to_the_columns_that_the_last_fit_was_held_to(name: str, tmp_path: Path) -> None:
+    made = understudy.load(quick(table(), mechanism=name).save(tmp_path / "r"))
     held, numeric = made.bootstrap.held, {entry.column for entry in made.manifest.inside}
     assert set(held.firmly) == numeric
     assert set(held.loosely) == {name for name in made.domain if name not in numeric and made.domain[name] > 2}
     assert held.loosely
     assert not quick(table(), mechanism="aim").bootstrap.held.loosely
+
+
+@pytest.mark.parametrize("name", ["hdmm+pgm", "residuals"])
+def test_sums_are_asked_beside_residuals_too(name: str) -> None:
+    assert [entry.column for entry in paid(mechanism=name).manifest.sums] == ["pay"]
 
 
 def test_columns_without_bins_cost_nothing() -> None:

@@ -226,7 +226,7 @@ def test_a_plan_says_what_more_rows_cost(tmp_path: Path) -> None:
     assert (one.rows_per_person, four.rows_per_person) == (None, 4)
     assert four.memory - one.memory == four.typical_memory - one.typical_memory == 99 * 2_000
     (tmp_path / "s.toml").write_text(f'person = "patient"\nrows_per_person = 4\n{COLUMNS}')
-    asked = ["plan", "-s", str(tmp_path / "s.toml"), "--rows", "2000", "--rho", "1", "--no-rehearsal"]
+    asked = ["plan", "-s", str(tmp_path / "s.toml"), "--rows", "2000", "--rho", "1", "-w", "all-1way", "--no-rehearsal"]
     said = words_of(CliRunner().invoke(main, asked).output)
     assert "rows a person 4 of each at most" in said
     first = [f"{k} row{'s' * (k > 1)}: {k * one.sigma_first:,.1f}" for k in (1, 2, 8)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +14,13 @@ import understudy
 from release_tables import schema
 from understudy import Schema, planning
 from understudy.domain import Clique, Combinations
-from understudy.errors import CapacityError
+from understudy.errors import CapacityError, UserError
 from understudy.mechanism.calibration import Rates
+from understudy.mechanism.choosing import FORECASTS
 from understudy.metrics import workload_error
 from understudy.planning import REHEARSED
+from understudy.privacy import Centred
+from understudy.request import Request, budget_of
 from understudy.source import MemorySource
 from understudy.workload import Workload
 
@@ -79,7 +84,7 @@ def test_a_limit_on_memory_is_planned_with() -> None:
 
 @pytest.mark.parametrize("max_size", ["auto", "80MB"])
 def test_no_model_is_larger_than_one_table_of_all_columns(max_size: str) -> None:
-    few = understudy.plan(wide(4), rows=300, epsilon=1, max_size=max_size, rehearse=False)
+    few = understudy.plan(wide(4), rows=300, epsilon=1, max_size=max_size, mechanism="aim2", rehearse=False)
     assert few.max_size == 8 * 6**4
     assert few.least_size < few.max_size
     one = understudy.plan(wide(1), rows=300, epsilon=1, workload="all-1way", max_size=max_size, rehearse=False)
@@ -112,3 +117,38 @@ def test_a_rehearsal_of_a_wide_workload_compares_some_of_its_marginals_a_few_at_
     assert len(counted) > 3
     assert max(counted) <= 200
     assert sum(counted) <= 40 * 64
+
+
+def test_what_is_planned_is_what_would_be_chosen() -> None:
+    settings: dict[str, Any] = {"rows": 300, "epsilon": 5, "workload": "all-1way"}
+    found = understudy.plan(schema(), **settings)
+    asked = Request.of(schema(), budget_of(5, None, None), "all-1way", rows=300)
+    assert found.mechanism == asked.mechanism.name == "residuals"
+    assert found.forecasts == asked.forecasts
+    assert found.rehearsal is not None
+    assert (found.most_rounds, found.rehearsal.rounds) == (0, 0)
+    assert found.rehearsal.size == found.least_size == found.max_size
+    named = understudy.plan(schema(), mechanism="aim2", rehearse=False, **settings)
+    assert (named.mechanism, named.forecasts) == ("aim2", {})
+    assert named.most_rounds > 0
+    with pytest.raises(UserError, match=r'made for auto, aim2, .*, not for "mst"'):
+        understudy.plan(schema(), mechanism="mst", **settings)
+    with pytest.raises(UserError, match='There is no mechanism "aimm"'):
+        understudy.plan(schema(), mechanism="aimm", **settings)
+
+
+@pytest.mark.parametrize("name", sorted(FORECASTS))
+def test_the_first_noise_is_what_a_run_puts_on_columns(name: str) -> None:
+    """Of columns that are measured by residuals, what both together put on a cell."""
+    declared, rows = Schema.from_domain({"a": 5, "b": 3, "c": 4}), 400
+    pairs, told = [["a", "b"], ["b", "c"]], {"epsilon": 2.0, "mechanism": name}
+    found = understudy.plan(declared, rows=rows, workload=pairs, rehearse=False, **told)  # type: ignore[arg-type]
+    codes = planning.stand_in(declared, rows, np.random.default_rng(3))
+    release = understudy.synthesize(codes, declared, workload=pairs, seed=1, progress=False, **told)  # type: ignore[arg-type]
+    first: dict[Clique, float] = {}
+    for m in release.measurements:
+        first.setdefault(m.clique, m.sigma / (m.query.whole if isinstance(m.query, Centred) else 1))
+    for column in found.columns:
+        n, own = column.codes, first[(column.name,)]
+        expected = own if () not in first else sqrt((1 - 1 / n) * own**2 + (first[()] / n) ** 2)
+        assert column.noise == pytest.approx(min(2.0, sqrt(2 / pi) * expected * n / rows), rel=0.02)

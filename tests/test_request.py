@@ -27,7 +27,7 @@ def asked_for(
 def test_a_request_has_the_defaults_of_synthesize() -> None:
     asked = Request.of(schema(), budget_of(1, None, None))
     assert (asked.budget.epsilon, asked.budget.delta) == (1, 1e-9)
-    assert (asked.workload_name, asked.mechanism.name, asked.unit.value) == ("all-3way", "aim2", "add_remove")
+    assert (asked.workload_name, asked.mechanism.name, asked.unit.value) == ("all-3way", "residuals", "add_remove")
     assert (asked.rows, asked.confidence, asked.seed, asked.private) == (None, 0.95, None, True)
     assert asked.options == {"max_size": 80 * 2**20}
 

@@ -1,9 +1,9 @@
 """Before any data is touched: what a budget buys for a schema and a number of rows. Public: no table is opened.
 
 Three kinds of figures, kept apart. Arithmetic: noise levels and their share of the rows follow from the settings. Forecast:
-time and memory, from a model of what a run costs. Rehearsal, where it takes seconds or is asked for: the mechanism runs on a
-made-up table of the same schema, with columns that depend on each other; its time and its size are typical, its error is the
-made-up table's own.
+the mechanism, by the error of each; time and memory, from a model of what a run costs. Rehearsal, where it takes seconds or
+is asked for: the mechanism runs on a made-up table of the same schema, with columns that depend on each other; its time and
+its size are typical, its error is the made-up table's own.
 """
 
 from __future__ import annotations
@@ -19,22 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import CapacityError, UserError
-from understudy.mechanism.again import AGAIN
-from understudy.mechanism.aim import wide_share
-from understudy.mechanism.aim2 import Aim2Config
+from understudy.mechanism import DEFAULT, MECHANISMS, kind_of
 from understudy.mechanism.calibration import calibrated
-from understudy.mechanism.choosing import Case, forecasts
-from understudy.mechanism.forecast import Forecast
+from understudy.mechanism.choosing import FORECASTS
+from understudy.mechanism.config import CheckedConfig
+from understudy.mechanism.expecting import Case, expected
 from understudy.mechanism.memory import PROCESS, peak_memory
-from understudy.mechanism.pool import take_turns
-from understudy.mechanism.schedule import first_budget
-from understudy.model import CELL_BYTES, tree_size
 from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import OPEN_SHARE, Request, budget_of, options_of
+from understudy.request import AUTO, OPEN_SHARE, Request, budget_of, options_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
@@ -94,9 +90,12 @@ class Plan:
     rho: float
     queries: int
     marginals: int
+    mechanism: str
+    """The one that is planned: where none is named, the one that ``synthesize`` would take."""
     most_rounds: int
+    """0 where it has none."""
     sigma_first: float
-    """The noise on each cell of the first measurements (one for each column)."""
+    """The noise on each cell of the first measurements (one for each column); the largest where columns differ."""
     sigma_single: float
     """The noise if all of the budget went into one marginal: no cell can be known better than this."""
     max_size: int
@@ -111,7 +110,8 @@ class Plan:
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
     forecasts: dict[str, float] = field(default_factory=dict)
-    """The error that each mechanism is expected to have, the least first: what ``mechanism="auto"`` goes by."""
+    """The error that each mechanism is expected to have, the least first: what ``mechanism="auto"`` goes by; empty where one
+    is named."""
     sums: bool = False
     """Whether the workload asks for sums of cells; ``forecasts`` are of cells all the same, ``rehearsal`` is of the sums."""
     rows_per_person: int | None = None
@@ -132,6 +132,7 @@ def plan(
     delta: float | None = None,
     rho: float | Fraction | None = None,
     workload: Queries = "all-3way",
+    mechanism: str = DEFAULT,
     unit: str | Unit = "add-remove",
     max_size: str | int = "80MB",
     memory: str | int | None = None,
@@ -139,21 +140,25 @@ def plan(
     time_limit: str | float | None = "20s",
     progress: Choice = False,
 ) -> Plan:
-    """Say what AIM2 can be expected to do for about ``rows`` rows, from the schema alone.
+    """Say what a run can be expected to do for about ``rows`` rows, from the schema alone.
 
-    It takes seconds: a rehearsal on a made-up table is made where it takes no longer than that, unless ``rehearse`` says.
+    ``mechanism`` is that of ``synthesize``: "auto", or one of those that it chooses from. A plan takes seconds: a rehearsal
+    on a made-up table is made where it takes no longer than that, unless ``rehearse`` says. ``time_limit`` is that of the
+    rehearsal, where the mechanism goes round by round.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise UserError(f"rows must be a whole number of at least 1 (a guess will do), not {rows!r}.")
-    budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit)
-    asked = Request.of(schema, budget, workload, options=options, unit=unit, rows=rows, memory=memory)
+    if mechanism not in (DEFAULT, *FORECASTS) and mechanism in MECHANISMS:
+        raise UserError(f'A plan is made for {", ".join((DEFAULT, *FORECASTS))}, not for "{mechanism}".')
+    budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit if max_size == AUTO else None)
+    asked = Request.of(schema, budget, workload, mechanism, options, unit=unit, rows=rows, memory=memory)
     opened = _opened(asked, rows)
     whole = float(asked.budget.rho)
     asked = _settled(asked, opened) if opened else asked
     found = replace(_arithmetic(asked, rows), rho=whole, opened=opened)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
     try:
-        return replace(found, rehearsal=_rehearse(asked, rows, progress)) if wanted else found
+        return replace(found, rehearsal=_rehearse(asked, rows, time_limit, progress)) if wanted else found
     except CapacityError:
         if rehearse:
             raise
@@ -179,16 +184,12 @@ def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
 def _arithmetic(asked: Request, rows: int) -> Plan:
     """Return what follows from the settings alone."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
-    assert isinstance(config, Aim2Config)  # plans are for AIM2
     asked_for = max(1, sum(column.size > 1 for column in schema.read))  # the others follow, at no cost
-    most_rounds = config.as_aim.rounds_for(asked_for)
-    left = (1 - config.kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
-    again = 0 if take_turns(queries.closure) else AGAIN
-    sigma = sigma_for(first_budget((1 - again) * left, most_rounds, config.share).measure, asked.unit)
-    single, counted = sigma_for(budget.rho, asked.unit), asked.mechanism.expects(queries)
-    affordable = (1 - max(wide_share(asked_for, config.as_aim), config.share * asked_for / most_rounds)) * most_rounds
-    forecast = Forecast.of(queries, rows, sigma, float(affordable), config.max_size)
-    least = tree_size(schema.domain, [(a,) for a in schema.domain] + [z.clique for z in schema.zeros])
+    kept = config.kept if isinstance(config, CheckedConfig) else 0
+    left = (1 - kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
+    zeros = [zero.clique for zero in config.enforced(schema.zeros)]
+    found = expected(Case(asked.mechanism, queries, left, asked.unit, rows, zeros, asked_for), calibrated())
+    counted, most = asked.mechanism.expects(queries), asked.mechanism.max_size
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
         rows=rows,
@@ -197,17 +198,22 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         rho=float(budget.rho),
         queries=queries.queries,
         marginals=len(queries.closure),
-        most_rounds=most_rounds,
-        sigma_first=sigma,
-        sigma_single=single,
-        max_size=max(least, min(config.max_size, CELL_BYTES * schema.domain.cells())),
-        least_size=least,
-        memory=base + peak_memory(queries, counted, config.max_size, rows, schema.drawn),
-        typical_memory=base + peak_memory(queries, counted, forecast.tree, rows, schema.drawn),
-        seconds=forecast.seconds(queries, rows, calibrated()),
-        columns=tuple(ColumnNoise(c.name, c.size, _noise_share(sigma, c.size, rows)) for c in schema.columns),
+        mechanism=asked.mechanism.name,
+        most_rounds=found.rounds,
+        sigma_first=max(found.noise.values()),
+        sigma_single=sigma_for(budget.rho, asked.unit),
+        max_size=found.most,
+        least_size=found.least,
+        memory=base + peak_memory(queries, counted, most, rows, schema.drawn),
+        typical_memory=base + peak_memory(queries, counted, found.typical, rows, schema.drawn),
+        seconds=found.seconds,
+        columns=tuple(
+            ColumnNoise(c.name, c.size, _noise_share(found.noise[c.name], c.size, rows))
+            for c in schema.columns
+            if c.name in found.noise
+        ),
         rehearsal=None,
-        forecasts=forecasts(Case(queries, left, asked.unit, config.max_size, rows)),
+        forecasts=dict(asked.forecasts),
         sums=bool(queries.asked),
         rows_per_person=None if schema.person is None else schema.person.rows,
     )
@@ -218,7 +224,7 @@ def _noise_share(sigma: float, codes: int, rows: int) -> float:
     return min(2.0, sqrt(2 / pi) * sigma * codes / rows)
 
 
-def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
+def _rehearse(asked: Request, rows: int, limit: str | float | None, progress: Choice) -> Rehearsal | None:
     """Run on a made-up table. With fewer rows than planned the budget grows in proportion, so noise per row is the same.
 
     Nobody in the made-up table has several rows; the budget shrinks instead, to the noise that several rows a person need.
@@ -231,8 +237,10 @@ def _rehearse(asked: Request, rows: int, progress: Choice) -> Rehearsal | None:
     rho = min(asked.budget.rho * Fraction(rows, len(codes) * asked.unit.rows) ** 2, Fraction(RHOS[1]))
     began = monotonic()
     unit = asked.unit.kind
-    own = codes[:, : len(schema.read)]
-    release = synthesize(own, _plain(schema), rho=rho, workload=workload, unit=unit, progress=progress, **asked.options)
+    own, how = codes[:, : len(schema.read)], asked.mechanism.name
+    options = {**asked.options, **({"time_limit": limit} if "time_limit" in kind_of(how).takes else {})}
+    told: dict[str, Any] = {"workload": workload, "mechanism": how, "progress": progress}
+    release = synthesize(own, _plain(schema), rho=rho, unit=unit, **told, **options)
     seconds = monotonic() - began
     error, manifest = rehearsed_error(workload, codes, release), release.manifest
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)

@@ -13,7 +13,7 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from understudy.mechanism import Checked, Event, Finished, Measured, OnEvent, RoundEnded, RunStarted, Selected
+from understudy.mechanism import Checked, Estimated, Event, Finished, Measured, OnEvent, RoundEnded, RunStarted, Selected
 from understudy.quantities import show_size, show_time
 
 Choice = bool | OnEvent | None
@@ -37,7 +37,7 @@ class Display:
 
     def __init__(self, console: Console, clock: Callable[[], float] = monotonic, *, limit: float | None = None) -> None:
         self._clock, self._began, self._limit = clock, clock(), limit
-        self._rho, self._spent, self._rounds, self._size = 0.0, 0.0, 0, 0
+        self._name, self._rho, self._spent, self._rounds, self._size = "", 0.0, 0.0, 0, 0
         self._bar = Progress(
             SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"), console=console, transient=True
         )
@@ -53,11 +53,13 @@ class Display:
     def __call__(self, event: Event) -> None:
         """Show where the run stands after ``event``."""
         if isinstance(event, RunStarted):
-            self._rho = event.rho
+            self._name, self._rho = event.mechanism, event.rho
         elif isinstance(event, Measured | Selected | Checked):
             self._spent += event.rho
         elif isinstance(event, RoundEnded):
-            self._rounds, self._size = event.round, event.size
+            self._rounds = event.round
+        elif isinstance(event, Estimated):
+            self._size = event.size
         elif isinstance(event, Finished):
             self._bar.update(self._task, completed=1.0, description="drawing the table")
             return
@@ -70,7 +72,9 @@ class Display:
 
     def line(self) -> str:
         """Say where the run stands."""
-        parts = [f"round {self._rounds}", f"budget {self.share:.0%}", f"model {show_size(self._size)}"]
+        parts = [self._name, f"budget {self.share:.0%}"]
+        parts[1:1] = [f"round {self._rounds}"] if self._rounds else []  # some mechanisms have none
+        parts += [f"model {show_size(self._size)}"] if self._size else []
         left = self.left()
         return " · ".join(parts if left is None else [*parts, f"about {show_time(left)} left"])
 

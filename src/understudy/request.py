@@ -22,7 +22,8 @@ from understudy.ledger.keeping import Place
 from understudy.ledger.state import BESIDE
 from understudy.mechanism import DEFAULT, MECHANISMS, AimConfig, Mechanism, kind_of
 from understudy.mechanism import mechanism as make_mechanism
-from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, Case, forecasts
+from understudy.mechanism.choosing import GUESSED_ROWS, Case
+from understudy.mechanism.chosen import chosen, takers
 from understudy.mechanism.memory import capacity_within, growing_memory, peak_memory
 from understudy.mechanism.public import Public
 from understudy.model import EngineFor, engine_on, on_cpu
@@ -44,7 +45,7 @@ TEXTS_SHARE = 0.25
 OPEN_SHARE = Fraction(1, 10)
 """Of the budget, for the texts of open columns."""
 AUTO = "auto"
-"""Stands for the mechanism that is expected to be best; and for a size of the model that time and memory decide."""
+"""As the size of the model: what time and memory decide."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,9 @@ class Request:
         memory: str | int | None = None,
         confidence: float = 0.95,
         seed: int | None = None,
+        public: bool = False,
     ) -> Request:
-        """Read what was given; ``budget_of`` and ``options_of`` read the rest."""
+        """Read what was given; ``budget_of`` and ``options_of`` read the rest, ``with_public`` a public table, if any."""
         declared, taken = schema_of(schema), options_of({}) if options is None else options
         given: dict[str, Any] = {"mechanism": mechanism, "options": options, "unit": unit, "rows": rows, "memory": memory}
         again = partial(cls.of, **given, confidence=confidence, seed=seed)
@@ -118,16 +120,20 @@ class Request:
         queries, name = asked_of(workload, declared)
         wanted, room, sure = _rows(rows), None if memory is None else parse_size(memory), _confidence(confidence)
         neighbours = unit_of(unit, declared)
-        errors: dict[str, float] = {}
-        if mechanism == AUTO:
-            case = Case(queries, budget.rho, neighbours, taken.get("max_size", AimConfig().max_size), wanted or GUESSED_ROWS)
-            mechanism, errors = _chosen(case, taken)
-        _require_growing(mechanism, taken)
-        if mechanism_of(mechanism, taken).follows and (queries.domain != declared.domain or by_rule(workload, queries)):
-            declared = declared.lifted
+        among = takers(taken, public=public) if mechanism == DEFAULT else [mechanism]
+        if declared.lifted is not declared and (queries.domain != declared.domain or by_rule(workload, queries)):
+            following = [one for one in among if mechanism_of(one, taken).follows]
+            declared, among = (declared.lifted, following) if following else (declared, among)
         if queries.domain != declared.domain:
             queries, name = workload_of(workload, declared)
-        taken = _within(room, taken, mechanism_of(mechanism, taken), queries, wanted, drawn=declared.drawn)
+        sized = partial(_sized, room=room, options=taken, workload=queries, rows=wanted, drawn=declared.drawn)
+        errors: dict[str, float] = {}
+        if mechanism == DEFAULT:
+            size, zeros = taken.get("max_size", AimConfig().max_size), [z.clique for z in declared.zeros]
+            kept = zeros if taken.get("zeros", True) else ()
+            case = Case(queries, budget.rho, neighbours, size, wanted or GUESSED_ROWS, kept)
+            mechanism, errors = chosen(case, among, sized)
+        taken = sized(mechanism)
         how = mechanism_of(mechanism, taken)
         read = (declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
         return cls(*read, beside=beside, again=again)
@@ -147,10 +153,7 @@ class Request:
         return replace(found, workload_name=self.workload_name, engine=self.engine)
 
     def with_public(self, table: Any) -> Request:
-        """Return the same run with a public table to start from; it is read now, and refused where it is of no use.
-
-        A mechanism that was chosen by forecast is chosen again, of those that can use it.
-        """
+        """Return the same run with a public table to start from; it is read now, and refused where it is of no use."""
         if table is None:
             return self
         if self.schema.open:
@@ -158,17 +161,15 @@ class Request:
                 f'Column "{self.schema.open[0].name}" is open, and there is a public table: list the values that this one '
                 "has, which costs nothing, or leave it out."
             )
-        informed = [name for name in MECHANISMS if make_mechanism(name).takes_public]
-        errors = {name: error for name, error in self.forecasts.items() if name in informed}
-        how = make_mechanism(next(iter(errors)), **self.options) if errors else self.mechanism
-        if how.name not in informed:
-            others = " or ".join(informed)
+        how = self.mechanism
+        if not how.takes_public:
+            others = " or ".join(name for name in MECHANISMS if make_mechanism(name).takes_public)
             raise UserError(f'"{how.name}" cannot start from public data; use {others}, or leave it out.')
         if not how.estimation.graphical:
             raise UserError(
                 f'The estimator "{how.estimation.name}" cannot start from public data: leave one of the two out.'
             )
-        return replace(self, mechanism=how, forecasts=errors, public=public_of(table, self.schema))
+        return replace(self, public=public_of(table, self.schema))
 
     def on(self, device: str) -> Request:
         """Return the same run with its models on ``device``: auto, cpu or cuda, which is refused where there is none."""
@@ -277,26 +278,19 @@ def _require_growing(mechanism: str, options: Mapping[str, Any]) -> None:
         )
 
 
-def _within(
-    memory: int | None, options: Mapping[str, Any], how: Mechanism, workload: Workload, rows: int | None, *, drawn: int
+def _sized(
+    mechanism: str, *, room: int | None, options: Mapping[str, Any], workload: Workload, rows: int | None, drawn: int
 ) -> Mapping[str, Any]:
-    """Return the options with a model that is no larger than ``memory`` allows; where none fits, as they are.
+    """Return the options with a model that is no larger than the memory that is given allows; where none fits, as they are.
 
     One that grows as far as time allows gets all of that; where no memory is given, a part of the machine's.
     """
+    _require_growing(mechanism, options)
+    how = mechanism_of(mechanism, options)
     grows = options.get("capacity") == AUTO and "max_size" not in options
-    room = growing_memory(memory) if grows else memory
-    most = 0 if room is None else capacity_within(room, workload, how.expects(workload), rows, drawn)
+    within = growing_memory(room) if grows else room
+    most = 0 if within is None else capacity_within(within, workload, how.expects(workload), rows, drawn)
     return {**options, "max_size": most} if most and (grows or most < how.max_size) else options
-
-
-def _chosen(case: Case, options: Mapping[str, Any]) -> tuple[str, dict[str, float]]:
-    """Return the mechanism with the least error forecast, of those that take the options; and the error of each."""
-    takes = [name for name in FORECASTS if set(options) <= set(kind_of(name).takes)]
-    if not takes:
-        raise UserError(f'No mechanism that "{AUTO}" chooses from has all of the options {", ".join(options)}; name one.')
-    errors = forecasts(case, takes)
-    return next(iter(errors)), errors
 
 
 def mechanism_of(name: str, options: Mapping[str, Any]) -> Mechanism:

@@ -95,7 +95,8 @@ def synthesize(
     is refused before it spends anything; where it is given, the model grows no larger than fits.
 
     ``mechanism`` is a name, or "auto" for the one whose error is forecast to be least, from the schema, the workload, the
-    budget and ``rows`` (taken for the table's, where given).
+    budget, ``max_size`` and ``rows`` (taken for the table's, where given), of those that have all ``options`` and can use
+    ``public``. The release says which it was, and what was forecast for the others.
 
     ``device`` is where models are fitted: "cpu", "cuda" (a GPU, through PyTorch), or "auto", a GPU for large models where
     there is one.
@@ -107,18 +108,10 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
-        asked = Request.of(
-            _reviewed(schema, seed),
-            budget_of(epsilon, delta, rho),
-            workload,
-            mechanism,
-            options_of(options, max_size, time_limit),
-            unit=unit,
-            rows=rows,
-            memory=memory,
-            confidence=confidence,
-            seed=seed,
-        ).on(device)
+        declared, beside = _reviewed(schema, seed), public is not None
+        budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
+        told: dict[str, Any] = {"unit": unit, "rows": rows, "memory": memory, "confidence": confidence, "seed": seed}
+        asked = Request.of(declared, budget, workload, mechanism, taken, public=beside, **told).on(device)
         place = place_of(ledger, dataset, target := output_of(out), resume=resume, seeded=not asked.private)
         return _run(run, data, asked.with_public(_other(public, data)), place, target, resume=resume, progress=progress)
 

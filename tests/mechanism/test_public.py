@@ -208,3 +208,18 @@ def test_structural_zeros_are_kept(make_door: MakeDoor) -> None:
 def test_a_small_capacity_leaves_the_columns() -> None:
     made = Public(counted(NEAR)).model(PAIRS, (), 16 * 100).model
     assert {len(clique) for clique in made.parameters} == {1}
+
+
+def test_columns_are_not_held_to_noise_where_a_public_model_says_more(make_door: MakeDoor) -> None:
+    """On adult at ε = 0.1 with half of it public the error was half as large again with them held."""
+
+    def made(public: NDArray[Any], columns: bool) -> list[NDArray[np.float64]]:
+        door = make_door(domain=DOMAIN, codes=REAL, seed=3, rho=RHO)
+        outcome = mechanism("aim2", columns=columns).run(door, PAIRS, public=Public(counted(public)))
+        assert outcome.model is not None
+        return outcome.model.marginals([("a",), ("b",)])
+
+    near = zip(made(NEAR, True), made(NEAR, False), strict=True)
+    far = zip(made(FAR, True), made(FAR, False), strict=True)
+    assert all(np.array_equal(one, other) for one, other in near)
+    assert not all(np.array_equal(one, other) for one, other in far)

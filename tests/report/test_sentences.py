@@ -29,7 +29,7 @@ from understudy.report.data import BoundView, ColumnView, ReportData, SumsView, 
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html
-from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, THIN
+from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, RESIDUALS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
 from understudy.schema import parse_schema
 
@@ -60,10 +60,18 @@ def test_a_thin_range_is_not_said_to_know_more_than_its_column(report: ReportDat
     one = page(report, columns=report.columns[:1], pairs=(), edges=())
     assert THIN not in one
     assert ALONE in one
-    unmeasured = [replace(c, radius=None) for c in report.columns]
+    unmeasured = [replace(c, radius=None, measured=False) for c in report.columns]
     none = page(report, columns=tuple(unmeasured))
     assert "No column was measured, so there is no range of the real counts." in none
     assert "range of the real count<" not in none
+
+
+def test_columns_measured_by_residuals_are_not_said_to_be_unmeasured(report: ReportData) -> None:
+    said = page(report, columns=tuple(replace(c, radius=None, measured=True) for c in report.columns), pairs=(), edges=())
+    assert RESIDUALS in said
+    assert "Columns were measured by residuals, which prove no range for a single value" in said
+    assert "never measured" not in said
+    assert "No column was measured" not in said
 
 
 @pytest.mark.parametrize("zeros", [0, 2])
@@ -210,7 +218,7 @@ def test_a_drawing_of_a_part_says_so(report: ReportData, columns: int) -> None:
     ],
 )
 def test_small_groups_are_those_below_the_noise(report: ReportData, radii: tuple[float | None, ...], said: str) -> None:
-    columns = tuple(replace(c, radius=r) for c, r in zip(report.columns, radii, strict=False))
+    columns = tuple(replace(c, radius=r, measured=r is not None) for c, r in zip(report.columns, radii, strict=False))
     assert said in page(report, columns=columns, pairs=(), edges=())
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from understudy.cli.options import as_json, budget, print_json
-from understudy.manifest.promise import rounded_up
+from understudy.manifest.promise import errors_listed, rounded_up
+from understudy.mechanism import DEFAULT
+from understudy.mechanism.choosing import FORECASTS
 from understudy.mechanism.memory import memory_left, resident
 from understudy.planning import Plan
 from understudy.planning import plan as make_plan
@@ -27,6 +29,13 @@ Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 int
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="About how many rows the table has; a public guess.")
 @budget
 @click.option("--time-limit", metavar="TIME", default="20s", show_default=True, help="Of the rehearsal.")
+@click.option(
+    "--mechanism",
+    type=click.Choice([DEFAULT, *FORECASTS]),
+    default=DEFAULT,
+    show_default=True,
+    help="As of synthesize; auto: the one with the least error forecast.",
+)
 @click.option(
     "--rehearsal/--no-rehearsal", "rehearse", default=None, help="Run on made-up rows.  [default: if it takes seconds]"
 )
@@ -54,27 +63,43 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  budget            epsilon = {rounded_up(plan.epsilon)}, delta = {rounded_up(plan.delta)}, "
         f"rho = {rounded_up(plan.rho)}",
         f"  workload          {plan.queries:,} queries, {plan.marginals:,} marginals to choose from",
+        _mechanism(plan),
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
         f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
         *_persons(plan),
         *_opened(plan),
-        f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns",
-        f"  model             between {show_size(plan.least_size)} and {show_size(plan.max_size)}",
+        *(
+            [f"  rounds            at most {plan.most_rounds}; fewer where the table has strong patterns"]
+            * bool(plan.most_rounds)
+        ),
+        f"  model             {_sizes(plan)}",
     ]
+
+
+def _sizes(plan: Plan) -> str:
+    least, most = show_size(plan.least_size), show_size(plan.max_size)
+    return most if least == most else f"between {least} and {most}"
+
+
+def _mechanism(plan: Plan) -> str:
+    why = " (the least error forecast, below)" if plan.forecasts else ""
+    return f"  mechanism         {plan.mechanism}{why}"
 
 
 def _forecast(plan: Plan, memory: str | None) -> list[str]:
     return [
         "From a model of what a run costs:",
-        f"  time              about {show_time(plan.seconds)}; half or twice that may come",
+        f"  time              about {show_time(max(plan.seconds, 1.0))}; half or twice that may come",
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
     ]
 
 
 def _errors(plan: Plan) -> list[str]:
-    listed = ", ".join(f"{name} {error:.2g}" for name, error in plan.forecasts.items())
+    if not plan.forecasts:
+        return []
+    listed = errors_listed(plan.forecasts)
     cells = (
         ["  of cells          the workload asks for sums, whose error is smaller: the rehearsal has it"] if plan.sums else []
     )
@@ -125,7 +150,7 @@ def _rehearsal(plan: Plan) -> list[str]:
     return [
         f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",
         f"  time              {show_time(done.seconds)} on this machine",
-        f"  rounds            {done.rounds}",
+        *([f"  rounds            {done.rounds}"] * bool(plan.most_rounds)),
         f"  model             {show_size(done.size)}",
         f"  workload error    {done.error:.3f} (0 is perfect, 2 is nothing right)",
         "The made-up table has strong, hidden patterns. Yours has others: its error may be a few times smaller or larger.",

@@ -13,7 +13,7 @@ from understudy.errors import Spent
 from understudy.mechanism import DEFAULT, MECHANISMS
 from understudy.model import Device
 from understudy.release import Release
-from understudy.request import AUTO, Output
+from understudy.request import Output
 from understudy.synthesize import synthesize as run
 
 
@@ -49,10 +49,10 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 )
 @click.option(
     "--mechanism",
-    type=click.Choice([*(name for name, kind in MECHANISMS.items() if kind.modelled), AUTO]),
+    type=click.Choice([DEFAULT, *(name for name, kind in MECHANISMS.items() if kind.modelled)]),
     default=DEFAULT,
     show_default=True,
-    help="How marginals are chosen; auto: by a forecast of errors.",
+    help="How the table is measured; auto: the one with the least error forecast.",
 )
 @click.option("--public", metavar="FILE", help="A public table with the same columns to start from; not protected.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Of the table.  [default: as DATA]")
@@ -106,6 +106,8 @@ def summary(release: Release, folder: Path) -> dict[str, Any]:
         "notice": manifest.notice,
         "run": manifest.run,
         "privacy": manifest.privacy.model_dump(mode="json"),
+        "mechanism": manifest.mechanism.name,
+        "forecasts": manifest.mechanism.forecasts,
         "rows": manifest.table.rows,
         "rounds": len(manifest.rounds),
         "model_size": manifest.model.size,

@@ -11,6 +11,7 @@ from textwrap import fill
 from understudy.manifest.manifest import Manifest
 from understudy.manifest.promise import (
     assumptions,
+    chosen_words,
     confidence,
     opened_words,
     parameters,
@@ -145,7 +146,8 @@ def _drawn(purpose: str) -> int:
 
 
 def _chosen(manifest: Manifest) -> str:
-    return " (chosen by a forecast of errors, from public facts alone)" if manifest.mechanism.forecasts else ""
+    words = chosen_words(manifest.mechanism)
+    return f" (chosen from public facts alone, before the table was opened, {_cell(words)})" if words else ""
 
 
 def _besides(manifest: Manifest) -> str:

@@ -56,6 +56,9 @@ class MechanismEntry(Entry):
     forecasts: dict[str, Finite] = Field(
         default={}, description="Where it was chosen by forecast: the error forecast for each mechanism, before the run."
     )
+    forecast_rows: Size | None = Field(
+        default=None, description="The rows that forecasts were made for: as many as were asked for, or a guess."
+    )
 
 
 class PrivacyEntry(Entry):

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, exp, log
 from typing import Any
 
-from understudy.manifest.manifest import Manifest, PrivacyEntry, PublicEntry
+from understudy.manifest.manifest import Manifest, MechanismEntry, PrivacyEntry, PublicEntry
 from understudy.privacy import Unit, epsilon_of
 from understudy.privacy.amounts import parse_amount
 from understudy.privacy.cost import float_below
@@ -156,6 +156,20 @@ def assumptions(manifest: Manifest) -> list[str]:
         _neighbours(manifest.privacy),
         *([] if manifest.public is None else [_public(manifest.public)]),
     ]
+
+
+def chosen_words(how: MechanismEntry) -> str:
+    """Say why this mechanism, where nobody named it: "for the least error forecast for 900 rows: aim2 0.16, aim 0.19"."""
+    if not how.forecasts:
+        return ""
+    why = "the least error forecast" if len(how.forecasts) > 1 else "being the only one for these settings; forecast"
+    rows = "" if how.forecast_rows is None else f" for {how.forecast_rows:,} row{'s' * (how.forecast_rows != 1)}"
+    return f"for {why}{rows}: {errors_listed(how.forecasts)}"
+
+
+def errors_listed(forecasts: Mapping[str, float]) -> str:
+    """Return each mechanism with the error that was forecast for it."""
+    return ", ".join(f"{name} {error:.2g}" for name, error in forecasts.items())
 
 
 def public_words(public: PublicEntry) -> str:

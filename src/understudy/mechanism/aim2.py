@@ -94,6 +94,11 @@ class Aim2(Mechanism):
         """Whether it models derived columns: as AIM does."""
         return Aim(self.config.as_aim).follows
 
+    @property
+    def every_column(self) -> bool:
+        """Whether its last fit is held to each single column."""
+        return self.config.columns
+
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run may ask for, so that a door can count them in one pass."""
         return Aim(self.config.as_aim).expects(workload)

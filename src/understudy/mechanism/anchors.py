@@ -13,7 +13,7 @@ Where one weighted sum of the column was measured (``sums.py``), the counts are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Domain, Zeros
 from understudy.model import Observation
+from understudy.privacy import Centred
 from understudy.schema.within import CLOSE, PASSES, Within
 
 FIRM = 20.0
@@ -118,6 +119,14 @@ def _anchor(observations: Sequence[Observation], attribute: str, total: float, f
             assert o.query is not None
             found = found.told(o.query.adjoint(np.ones(1)).ravel(), float(np.ravel(o.values)[0]), o.sigma**2)
     return Observation((attribute,), found.counts, found.sigma / firm)
+
+
+def counted(
+    observations: Sequence[Observation], prepared: Callable[[Sequence[Observation]], Sequence[Observation]]
+) -> Sequence[Observation]:
+    """Return the answers, residuals as the marginals that a fit is made to: alone they say nothing of a column's rows."""
+    residuals = any(isinstance(o.query, Centred) for o in observations)
+    return prepared(observations) if residuals else observations
 
 
 def known(observations: Sequence[Observation], attribute: str, total: float) -> Known | None:

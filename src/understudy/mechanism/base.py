@@ -49,6 +49,11 @@ class Mechanism(ABC):
         return False
 
     @property
+    def every_column(self) -> bool:
+        """Whether its last fit is held to what all answers say of each single column; to numeric ones it is in any case."""
+        return False
+
+    @property
     def estimation(self) -> Estimation:
         """How its models are fitted."""
         return PGM

@@ -1,4 +1,4 @@
-"""Which mechanism to use, by a forecast of the error of each: ``mechanism="auto"``. Public: no table is opened.
+"""Which mechanism to use, by a forecast of the error of each: ``mechanism="auto"``, the default. Public: no table is opened.
 
 A forecast knows the schema, the workload, the budget and about how many rows there are, and nothing of how columns depend
 on each other. Where it needs that, it takes what tables have on average (``need.py``). So it is rough; what it should tell
@@ -68,6 +68,16 @@ class Case:
     unit: Unit
     max_size: int
     rows: int = GUESSED_ROWS
+    zeros: Sequence[Clique] = ()
+    """The attributes of each declared impossibility, which a model must hold together."""
+
+    @cached_property
+    def modelled(self) -> bool:
+        """Whether one model within ``max_size`` holds all marginals of the workload, and whether it asks for cells."""
+        domain, every = self.workload.domain, self.workload.cliques
+        if self.workload.asked or len(every) > MOST_MODELLED:
+            return False
+        return tree_size(domain, [*every, *self.zeros]) <= self.max_size
 
     @cached_property
     def cliques(self) -> Sequence[Clique]:
@@ -103,10 +113,12 @@ def independent(case: Case) -> float:
 
 
 def hdmm(case: Case) -> float | None:
-    """Forecast for all residuals of the workload: their noise in each marginal. None where no model holds them."""
-    domain, cliques = case.workload.domain, case.workload.cliques
-    if len(cliques) > MOST_MODELLED or tree_size(domain, list(cliques)) > case.max_size:
+    """Forecast for all residuals of the workload: their noise in each marginal. None where no model holds them, and where
+    sums are asked for, which are not measured as such.
+    """
+    if not case.modelled:
         return None
+    domain = case.workload.domain
     wanted = {b: v for b, v in variances(case.workload).items() if v > 0}
     steps = {b: moved(domain, b, case.unit) for b in wanted}
     parts = allocate(case.rho, [sqrt(v) * steps[b] for b, v in wanted.items()])

@@ -1,8 +1,9 @@
 """How large a model typically grows, and how long a run of AIM takes: from public facts, before anything is run.
 
 Public: the schema, the workload, the settings, a guess at the rows. How fast the machine is, is measured (``calibration``).
-How much work a run is, was fitted to five research tables of 9 to 110 columns at three budgets each. Most runs took between
-half and twice as long as this says: how many rounds there are, and how dense the model becomes, depends on the table.
+How much work a run of rounds is, was fitted to five research tables of 9 to 110 columns at three budgets each. Most runs
+took between half and twice as long as this says: how many rounds there are, and how dense the model becomes, depends on the
+table.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ WIDTH, WIDER = 1.0, 1.1
 """Columns of a clique of the junction tree: so many, and so many more for each round a column."""
 STEPS, LAST_STEPS = 15, 150
 """Steps of the fit of a round where every marginal stands out, and of the last fit."""
+PASSES = 5
+"""Times that residuals in passes are fitted anew."""
 GROWN = 3
 """A model is this many times smaller in the middle of a run than at its end."""
 LOOKED_AT = 6_000
@@ -83,6 +86,12 @@ class Forecast:
 
     def _step(self, workload: Workload, size: float, rates: Rates) -> float:
         return rates.clique * (len(workload.domain) / 2 + self.rounds / 4) + rates.byte * size
+
+
+def one_model_seconds(workload: Workload, rows: int, tree: int, layers: int, rates: Rates) -> float:
+    """Return about how long a run takes that fits one model of ``tree`` bytes: ``layers`` times after each pass."""
+    steps, columns = PASSES * layers * STEPS + LAST_STEPS, len(workload.domain)
+    return steps * (rates.clique * columns / 2 + rates.byte * tree) + table_seconds(workload, rows, rates) + REST
 
 
 def table_seconds(workload: Workload, rows: float, rates: Rates) -> float:

@@ -64,8 +64,8 @@ MECHANISMS: MappingProxyType[str, Kind] = MappingProxyType(
     }
 )
 
-DEFAULT = "aim2"
-"""What makes a table where nobody says: the least error of all, on nearly every table (docs/aim2.md)."""
+DEFAULT = "auto"
+"""Where nobody says: the mechanism with the least error forecast (``chosen.py``). No mechanism has this name."""
 
 
 def mechanism(name: str, **options: Any) -> Mechanism:

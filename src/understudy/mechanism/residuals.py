@@ -53,6 +53,11 @@ class ByNeed(Mechanism):
         """Its name in the registry."""
         return "residuals"
 
+    @property
+    def every_column(self) -> bool:
+        """Whether its last fit is held to each single column: always."""
+        return True
+
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a run asks for: residuals of these, and what the model is checked on."""
         return tuple(dict.fromkeys([*variances(workload), *workload.closure]))
@@ -68,7 +73,7 @@ class ByNeed(Mechanism):
                 passes.measure_by_need(share)
             model = passes.learn()
             checked = to_check(run, self.config, model)
-            return run.outcome(checked=checked, last=passes.shrunk, every_column=True)
+            return run.outcome(checked=checked, last=passes.shrunk, every_column=self.every_column)
 
 
 class Passes:

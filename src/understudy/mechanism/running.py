@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import BudgetError, SchemaError, WorkloadError
-from understudy.mechanism.anchors import LOOSE, anchored, columns_held
+from understudy.mechanism.anchors import LOOSE, anchored, columns_held, counted
 from understudy.mechanism.candidates import estimates, units
 from understudy.mechanism.estimators import PGM, Estimation
 from understudy.mechanism.events import (
@@ -342,11 +342,11 @@ class Run(Looking):
     def _fit_at_the_end(self, total: float, last: Prepared, every_column: bool) -> None:
         """Ask for what was kept for sums, and fit once more, held to what all answers say of single columns."""
         if rho := self.take(SUMS):
-            self._ask_sums(rho, self.observations, total, len(self.rounds))
+            self._ask_sums(rho, counted(self.observations, last), total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
         far = too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros)
-        firmly, loosely = columns_held(self.domain, numeric, far, every=every_column)
-        told = self._told(self.observations, total)
+        firmly, loosely = columns_held(self.domain, numeric, far, every=every_column and self.prior is None)
+        told = self._told(counted(self.observations, last), total)
 
         def prepared(found: Sequence[Observation]) -> Sequence[Observation]:
             return anchored(anchored([*last(found), *told], firmly, total), loosely, total, LOOSE)
@@ -367,7 +367,7 @@ class Run(Looking):
         every_column: bool = False,
     ) -> Outcome:
         """Close the record. The model that is handed out is fitted once more, closer, to what ``last`` makes of the answers
-        and to what they say of ``every_column``, and compared with the table on the marginals ``checked``.
+        and to what they say of ``every_column`` (but where a public model says more), and compared on those ``checked``.
         """
         if self.fit is not None:
             self._fit_at_the_end(self.fit.model.total, last, every_column)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.manifest.manifest import MechanismEntry
-from understudy.mechanism.aim2 import Aim2, Aim2Config
+from understudy.manifest.manifest import Manifest
+from understudy.mechanism import mechanism
 from understudy.mechanism.anchors import columns_held, falling
 from understudy.mechanism.limits import too_far
 from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
@@ -48,13 +48,14 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
     return found
 
 
-def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], how: MechanismEntry) -> Held:
-    """Return the columns that the last fit was held to: those that were looked inside of, and with ``aim2`` the others."""
+def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], manifest: Manifest) -> Held:
+    """Return the columns that the last fit was held to: those that were looked inside of, and maybe all the others."""
     numeric = [name for name in schema.domain if looks_of(measured, name) is not None]
     cliques = model.parameters if isinstance(model, GraphicalModel) else ()
     far = too_far(schema.domain, schema.gaps, [m for m in measured if is_count(m)], cliques, schema.zeros)
-    every = how.name == Aim2().name and how.options.get("columns", Aim2Config().columns)
-    firmly, loosely = columns_held(schema.domain, numeric, far, every=bool(every))
+    how, started = manifest.mechanism, manifest.public is not None and manifest.public.used
+    every = mechanism(how.name, **how.options).every_column and not started
+    firmly, loosely = columns_held(schema.domain, numeric, far, every=every)
     return Held(tuple(firmly), tuple(loosely))
 
 

@@ -36,6 +36,7 @@ from understudy.manifest.manifest import (
     WorkloadEntry,
 )
 from understudy.mechanism import Outcome, Round
+from understudy.mechanism.choosing import GUESSED_ROWS
 from understudy.mechanism.sums import is_count
 from understudy.model import Mixture, Model, RegionModel
 from understudy.privacy import Budget, Measurement
@@ -150,6 +151,7 @@ def _mechanism(outcome: Outcome, settings: Settings) -> MechanismEntry:
         ended=outcome.ended,
         most_rounds=outcome.most_rounds,
         forecasts=dict(settings.forecasts),
+        forecast_rows=(settings.rows or GUESSED_ROWS) if settings.forecasts else None,
     )
 
 

@@ -192,7 +192,7 @@ class Release(Contents):
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """Draws of what the private table may be, that bootstrap intervals are made of; worked out when first asked for."""
-        held = held_columns(self.schema, self.model, self.fine, self.manifest.mechanism)
+        held = held_columns(self.schema, self.model, self.fine, self.manifest)
         return Bootstrap(self.evidence, held, told_sums(self.schema, self.model, self.fine))
 
     @cached_property

@@ -7,7 +7,15 @@ from html import escape
 import pyarrow as pa
 
 from understudy.manifest.manifest import Manifest
-from understudy.manifest.promise import confidence, learning, opened_words, parameters, public_words, unit_words
+from understudy.manifest.promise import (
+    chosen_words,
+    confidence,
+    learning,
+    opened_words,
+    parameters,
+    public_words,
+    unit_words,
+)
 from understudy.quantities import percent, show_size
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
@@ -59,9 +67,10 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
         *([("schema", learnt)] if (learnt := learning(manifest)) is not None else []),
-        *([("open", words)] if (words := opened_words(manifest)) else []),
+        *([("open", opened)] if (opened := opened_words(manifest)) else []),
         ("unit", unit_words(privacy)),
         ("made by", how),
+        *([("chosen", words)] if (words := chosen_words(manifest.mechanism)) else []),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
         ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy answers"),
         *([("alone", ALONE)] if len(manifest.declaration["columns"]) > 1 and _alone(manifest) else []),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import RoundEntry
-from understudy.manifest.promise import assumptions, counted_words, opened_words, sentences, unit_words
+from understudy.manifest.promise import assumptions, chosen_words, counted_words, opened_words, sentences, unit_words
 from understudy.privacy import Measurement
 from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
@@ -62,11 +62,13 @@ class ColumnView:
     grouped: int
     """How many neighbouring values each drawn one stands for; 1 nearly always."""
     radius: float | None
-    """Half the width of the band before it is cut off at 0; None where nothing was measured."""
+    """Half the width of the band before it is cut off at 0; None where nothing proves one."""
     figures: tuple[Figure, ...] = ()
     """Mean, total and quantiles of the synthetic table, where the column has numbers."""
     codes: str = ""
     """What the column is told apart by, in words: 4 values, 23 bins."""
+    measured: bool = False
+    """Whether any measurement has it: of residuals, too, which prove no band."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class ReportData:
     notice: str
     version: str
     mechanism: str
+    chosen: str
+    """Why this one, where nobody named it."""
     options: tuple[tuple[str, str], ...]
     ended: str
     unit: str
@@ -163,8 +167,7 @@ def _own(release: Reported, known: list[BoundView]) -> list[BoundView]:
 
 def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
     """Read off a release what its report shows; with bootstrap ``intervals``, which take some seconds."""
-    manifest, table = release.manifest, release.schema.table
-    workload = _own(release, known := [_bound(release, clique) for clique in release.bounds])
+    manifest, table, known = release.manifest, release.schema.table, [_bound(release, clique) for clique in release.bounds]
     return ReportData(
         title=table.name or "Synthetic table",
         description=table.description or "",
@@ -172,6 +175,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         notice=release.notice,
         version=manifest.understudy,
         mechanism=manifest.mechanism.name,
+        chosen=chosen_words(manifest.mechanism),
         options=tuple((name, str(value)) for name, value in sorted(manifest.mechanism.options.items())),
         ended=manifest.mechanism.ended,
         unit=unit_words(manifest.privacy),
@@ -196,7 +200,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         edges=tuple(_edges(release)),
         model_size=manifest.model.size,
         pairs=tuple(b for b in known if len(b.clique) == 2),
-        bounds=tuple(sorted(workload, key=lambda b: (b.share, b.clique))),
+        bounds=tuple(sorted(_own(release, known), key=lambda b: (b.share, b.clique))),
         sums=tuple(_sums(release)),
         zeros=len(release.schema.zeros),
         origin=_origin(release),
@@ -269,6 +273,7 @@ def column_view(release: Reported, column: Column, *, intervals: bool = False) -
         radius=band.radius,
         figures=_figures(release, column, release.expected if intervals else None),
         codes=plural(column.size, "value" if column.fine is None else "bin"),
+        measured=any(column.name in measurement.clique for measurement in release.measurements),
     )
 
 

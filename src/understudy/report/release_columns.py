@@ -27,6 +27,11 @@ NOT_WORKED_OUT = (
 )
 DERIVED = "Not shown, since they follow from other columns in every synthetic row: "
 ALONE = " Where the range is thin, this count is known well."
+RESIDUALS = (
+    "Bars are the synthetic table. Columns were measured by residuals: how many records there are, and how far each value "
+    "is from an even share of them. That proves no range of the real count of a value. understudy query estimates one; what "
+    "is proved of a column as a whole is in the list of bounds."
+)
 
 
 def columns(report: ReportData) -> Html:
@@ -46,6 +51,8 @@ def columns(report: ReportData) -> Html:
 
 
 def _said(report: ReportData, measured: bool) -> str:
+    if not measured and any(c.measured for c in report.columns):
+        return RESIDUALS
     if not measured:
         return "Bars are the synthetic table. No column was measured, so there is no range of the real counts."
     return (
@@ -59,7 +66,9 @@ def _card(column: ColumnView, *, paper: bool) -> Html:
     if column.grouped > 1:
         said.append(f"drawn {column.grouped} at a time")
     if column.radius is None and len(column.values) > 1:
-        said.append("never measured, so there is no range")
+        said.append(
+            "measured by residuals, so no range is proved" if column.measured else "never measured, so there is no range"
+        )
     said += scaled_words(column)
     description = tag("p", column.description) if column.description else None
     note = tag("p", "; ".join(said), class_="note")

@@ -127,7 +127,8 @@ def _option(name: str, value: str) -> tuple[str, str]:
 def _making(report: ReportData) -> Html:
     steps = [
         f"A schema declared what the table may contain. It was {report.origin} and is public.",
-        f"{say.made_by(report.mechanism)} Every count that left the table did so with noise, paid for from the budget.",
+        f"{say.made_by(report.mechanism, report.chosen)} Every count that left the table did so with noise, paid for from "
+        "the budget.",
         f"A model was fitted to the {plural(len(report.measured), 'noisy marginal')} ({show_size(report.model_size)}).",
         f"The model drew {plural(report.rows, 'synthetic record')}. The real table was not looked at again.",
         "The bounds and this page were computed from the same noisy measurements.",

@@ -89,6 +89,11 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
 
 def _small(report: ReportData) -> str:
     known = [c.radius for c in report.columns if c.radius is not None and c.grouped == 1]
+    if not known and any(c.measured for c in report.columns):
+        return (
+            "Columns were measured by residuals, which prove no range for a single value; understudy query estimates one. "
+            "A group smaller than that range may be there, or not."
+        )
     if not known:
         return "No column was measured by itself, so no count is known to be near the truth."
     low, high = ceil(min(known)), ceil(max(known))
@@ -112,6 +117,7 @@ def _relations(report: ReportData) -> str:
     )
 
 
-def made_by(name: str) -> str:
-    """Say what a mechanism does, in one sentence."""
-    return MECHANISMS.get(name, f"The mechanism was {name}.")
+def made_by(name: str, why: str = "") -> str:
+    """Say what a mechanism does, in one sentence; and in another ``why`` this one, where nobody named it."""
+    chosen = f" This way was chosen before the table was opened, {why}." if why else ""
+    return MECHANISMS.get(name, f"The mechanism was {name}.") + chosen

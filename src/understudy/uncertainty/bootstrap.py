@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.errors import UserError
+from understudy.mechanism.hdmm import subsets
 from understudy.model import GraphicalModel, Model, Observation
+from understudy.privacy import Centred
 from understudy.uncertainty.departures import departed, measured_parts
 from understudy.uncertainty.evidence import Evidence
 from understudy.uncertainty.refits import Held, Refit, refits
@@ -173,4 +175,8 @@ class Bootstrap:
 
     @cached_property
     def _measured(self) -> list[Clique]:
-        return list(dict.fromkeys(m.clique for m in self.evidence.measurements if m.query is None))
+        """The marginals that were measured: as they are, or by the residuals of all their parts."""
+        found = self.evidence.measurements
+        residuals = {m.clique for m in found if isinstance(m.query, Centred)}
+        whole = (b for b in residuals if residuals.issuperset(part for part in subsets(b) if part))
+        return list(dict.fromkeys([*(m.clique for m in found if m.query is None), *sorted(whole)]))

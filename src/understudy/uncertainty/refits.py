@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from understudy.domain import Clique
 from understudy.mechanism.anchors import LOOSE, anchored
 from understudy.mechanism.estimators import LAST_STEPS
+from understudy.mechanism.hdmm import Residuals, is_residual, subsets
 from understudy.mechanism.looking import LEAST_DEVIATION
+from understudy.mechanism.residuals import centred
 from understudy.model import CLOSER, Dual, GraphicalModel, Observation, estimate_total, fit
-from understudy.privacy import Measurement
+from understudy.privacy import Centred, Measurement
 
 Floats = NDArray[np.float64]
 
@@ -100,11 +102,22 @@ def _observation(measurement: Measurement, values: Floats) -> Observation:
     return Observation(measurement.clique, values, max(measurement.sigma, LEAST_DEVIATION), measurement.query)
 
 
+def _as_marginals(told: Sequence[Observation], start: GraphicalModel) -> Sequence[Observation]:
+    """Return residuals as the marginals that a run fits its model to; what was not asked of one is as ``start`` has it."""
+    if not any(isinstance(o.query, Centred) for o in told):
+        return told
+    asked = Residuals.of(start.domain, told)
+    missing = sorted({part for b in asked.values for part in subsets(b)} - set(asked.values))
+    values = {**asked.values, **dict(zip(missing, map(centred, start.marginals(missing)), strict=True))}
+    found = Residuals(start.domain, values, asked.precisions).marginals()
+    return [*found, *(o for o in told if not is_residual(o))]
+
+
 def _fitted(start: GraphicalModel, told: Sequence[Observation], held: Held, solver: Dual) -> GraphicalModel:
     """Fit as the last fit of a run does, but with ``solver``. The number of rows is what the answers say of it."""
     told_of_rows = any(o.query is None for o in told)  # sums alone say nothing of it
     total = estimate_total(told) if told_of_rows else start.total  # with the anchors it would be ``start``'s in any case
-    whole = anchored(anchored(told, held.firmly, total), held.loosely, total, LOOSE)
+    whole = anchored(anchored(_as_marginals(told, start), held.firmly, total), held.loosely, total, LOOSE)
     steps, engine = LAST_STEPS, start.engine
     made = fit(
         start.domain, whole, zeros=start.zeros, total=total, start=start, solver=solver, max_iterations=steps, engine=engine

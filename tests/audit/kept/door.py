@@ -318,8 +318,8 @@ MUTANTS = [
         "as many synthetic rows as the table has, by default",
         (
             "synthesize.py",
-            "            rows=rows,\n",
-            '            rows=len(data) if rows is None and hasattr(data, "__len__") else rows,\n',
+            '"rows": rows, "memory"',
+            '"rows": len(data) if rows is None and hasattr(data, "__len__") else rows, "memory"',
         ),
         BYTES,
         f"{CANARY}test_the_library_tells_nothing",

@@ -168,7 +168,7 @@ MUTANTS: list[Mutant] = [
         "a-limit-on-memory-changes-nothing",
         35,
         "The model grows as large as ever, whatever memory was allowed",
-        ("request.py", "        taken = _within(room, taken,", "        taken = _within(None, taken,"),
+        ("request.py", "partial(_sized, room=room,", "partial(_sized, room=None,"),
         f"{MEMORY}test_a_limit_makes_the_model_smaller_and_is_kept",
     ),
     one(

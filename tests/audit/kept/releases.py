@@ -175,7 +175,7 @@ MUTANTS = [
         "rehearsal-of-another-unit",
         17,
         "a plan for replaced records that rehearses added ones",
-        ("planning.py", "unit=unit, progress", "progress"),
+        ("planning.py", "rho=rho, unit=unit, ", "rho=rho, "),
         f"{EXTREMES}test_a_rehearsal_is_of_the_unit_that_is_planned",
     ),
     one(
