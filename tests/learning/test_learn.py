@@ -277,6 +277,15 @@ def test_whole_numbers_that_are_times_of_day_are_learnt_as_such() -> None:
     assert all(value % 100 < 60 for value in made["departs"])
 
 
+def test_the_end_of_the_day_is_learnt_where_many_rows_have_it() -> None:
+    rng = np.random.default_rng(4)
+    times = 100 * rng.integers(1, 24, ROWS) + rng.integers(0, 60, ROWS)
+    rows = {"shut": np.where(np.arange(ROWS) % 9 == 0, 2400, times).tolist(), "left": times.tolist()}
+    learnt = learn_schema(rows, epsilon=4, seed=0)
+    assert learnt["shut"].labels[-1] == "24:00"
+    assert learnt["left"].labels[-1] == "23:00 to 23:59"
+
+
 def test_a_column_of_which_most_rows_are_the_catch_all_is_left_out() -> None:
     often = [["Paris", "Lyon"][i % 2] if i % 10 < 3 else f"rare {i}" for i in range(ROWS)]
     rows = {"code": often, "town": ["Nice" if i % 10 < 6 else f"rare {i}" for i in range(ROWS)]}

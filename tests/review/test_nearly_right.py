@@ -259,6 +259,29 @@ def test_a_largest_value_of_nines_that_many_rows_have_is_asked_about(tmp_path: P
     assert said == {"wait": True, "cost": False}
 
 
+def test_the_end_of_the_day_comes_back_where_it_was_seen(tmp_path: Path) -> None:
+    """2400, 24:00: the midnight after the last minute. A draft asks about it, and declares it nowhere else."""
+    rng = np.random.default_rng(3)
+    pairs = [(24, 0) if i % 100 == 0 else (int(rng.integers(0, 24)), int(rng.integers(0, 60))) for i in range(ROWS)]
+    path = file_of(
+        tmp_path,
+        dep_time=[str(100 * h + m) for h, m in pairs],
+        left=[f"{h:02}{m:02}" for h, m in pairs],
+        clock=[f"{h:02}:{m:02}" for h, m in pairs],
+        early=[f"{h % 24:02}:{m:02}" for h, m in pairs],
+    )
+    text = draft_schema(path)
+    marked = {mark.column: mark.message.split(",")[0] for mark in marks_of(text) if mark.column is not None}
+    assert marked == {"dep_time": "2400 was seen", "left": "2400 was seen", "clock": "24:00 was seen"}
+    schema = parse_schema(text)
+    assert check_schema(path, schema) == []
+    codes = schema.encode(
+        pa.table({"dep_time": [2400, 0], "left": ["2400", "0000"], "clock": ["24:00", "00:00"], "early": ["23:59", "00:00"]})
+    )
+    back = schema.decode(codes, rng)
+    assert [back[name][0].as_py() for name in ("dep_time", "left", "clock")] == [2400, "2400", "24:00"]
+
+
 def test_times_in_four_digits_come_back_and_codes_stay_codes(tmp_path: Path) -> None:
     minutes = [(7 * i) % 1440 for i in range(ROWS)]
     path = file_of(

@@ -48,6 +48,8 @@ def round_trip(column: Column, values: list[Any]) -> list[Any]:
         ('kind = "boolean"\nnulls = ["N/A"]', ["yes", "N/A", None], [True, None, None]),
         ('kind = "time"\nformat = "%H%M"\ntype = "int16"\nnulls = [9999]\nwidth = "1 minute"', [517, 9999], [517, 9999]),
         ('kind = "time"\nformat = "%H%M"\ntype = "float64"\nwidth = "1 minute"', [517.0, None, 5.0], [517.0, None, 5.0]),
+        ('kind = "time"\nformat = "%H%M"\ntype = "int16"\nmax = "24:00"\nwidth = "1 minute"', [2400, 0], [2400, 0]),
+        ('kind = "time"\nmax = "24:00"\nwidth = "1 minute"', ["24:00", "0:00", "24:01"], ["24:00", "00:00", None]),
     ],
 )
 def test_a_missing_value_comes_back_in_its_first_spelling(body: str, values: list[Any], back: list[Any]) -> None:
@@ -107,6 +109,7 @@ def test_a_missing_code_is_no_neighbour_of_a_value() -> None:
         ('kind = "time"\ntype = "int16"', "goes with format"),
         ('kind = "time"\nformat = "%H%M"\ntype = "int8"', "end of the day"),
         ('kind = "time"\ntype = "float64"', "goes with format"),
+        ('kind = "time"\nformat = "%H:%M:%S"\ntype = "time32[s]"\nmax = "24:00"', "has no 24:00"),
         ('kind = "time"\nmin = 08:00:00\nmax = 07:00:00', "not below"),
         ('kind = "time"\nstep = "7 minutes"', "does not divide a day"),
         ('kind = "time"\nstep = "1 week"', "cannot be used"),

@@ -6,11 +6,13 @@ Sees no counts: it holds a door. All that it does follows from the door's answer
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from understudy.learning.tree import SURE, First, ask
 from understudy.privacy import Door
+from understudy.schema.declaration import END_OF_DAY
 from understudy.schema.ladder import ladder
 
 EARLY, LATE = 100, 1000
@@ -27,8 +29,8 @@ def may_be_clock(first: First) -> bool:
     return {EARLY, LATE} <= sure.keys() and sum(sure.values()) < 1.1 * some
 
 
-def is_clock(door: Door, column: str, rho: Fraction) -> bool:
-    """Ask whether whole numbers are times of day: before ten and after, never past :59 or 24:00.
+def ask_clock(door: Door, column: str, rho: Fraction) -> dict[str, Any] | None:
+    """Ask whether whole numbers are times of day, before ten and after, never past :59 or 24:00; return their settings.
 
     Years (1900 to 2059) are none: they are all after ten. Numbers that are all multiples of 25 are none either.
     """
@@ -36,7 +38,10 @@ def is_clock(door: Door, column: str, rho: Fraction) -> bool:
     whole, minute = (cells.family == 0) & (cells.sign == 1) & (cells.start >= EARLY), cells.start % 100
     never = whole & ((minute >= 60) | (cells.start > 2400))
     time = whole & ~never & (minute % 25 != 0)
-    groups = np.select([never, time & (cells.start < LATE), time], [1, 2, 3], 0)
+    groups = np.select([never, time & (cells.start < LATE), time, whole & (cells.start == 2400)], [1, 2, 3, 4], 0)
     found = ask(door, column, groups, rho)
-    _, wrong, early, late = (float(value) for value in found.values)
-    return early + late > CLEAR * found.sigma and min(early, late) > (early + late) / 20 and CLEAR * wrong < early + late
+    _, wrong, early, late, end = (float(value) for value in found.values)
+    if min(early, late) <= (early + late) / 20 or max(CLEAR * wrong, CLEAR * found.sigma) >= early + late:
+        return None
+    last = {"max": END_OF_DAY} if end > SURE * found.sigma else {}
+    return {"format": "%H%M", "type": "int64", **last}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.learning.clock import is_clock, may_be_clock
+from understudy.learning.clock import ask_clock, may_be_clock
 from understudy.learning.texts import Texts
 from understudy.learning.tree import First, bins, divide
 from understudy.privacy import Door
@@ -66,9 +66,9 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
         return d.Boolean(kind="boolean", **place)
     if kind == "whole" and may_be_clock(first):
         part = rho * CLOCK_SHARE
-        if is_clock(door, column, part):
+        if clock := ask_clock(door, column, part):
             noon: dict[str, Any] = {"nullable": True} if nullable else {"other": time(12)}
-            return d.Time(kind="time", format="%H%M", type="int64", **noon)
+            return d.Time(kind="time", **clock, **noon)
         rho -= part
     if kind in ("date", "datetime"):
         return _days(door, column, first, kind, rho, nullable=nullable)

@@ -14,7 +14,8 @@ import pyarrow as pa
 from understudy.review.blocks import Block, quote
 from understudy.review.look import Seen
 from understudy.review.types import MISSING_MARKS
-from understudy.schema.moments import format_pattern
+from understudy.schema.moments import end_of_day, format_pattern
+from understudy.source.duck import literal
 
 _STEPS = ((86_400, "1 day", "00:00:00"), (3600, "1 hour", "23:00:00"), (60, "1 minute", "23:59:00"))
 
@@ -23,9 +24,17 @@ def draft_time(seen: Seen) -> Block:
     """Draft a column of times of day."""
     form = seen.spelling.format
     lines = [] if form in (None, "%H:%M") else [f"format = {quote(form)}"]
+    spelled = end_of_day(form or "%H:%M")
+    last, mark = ending(spelled, seen=seen.of_text and not seen.holds(f"trim(v) <> {literal(spelled)}"))
     if pa.types.is_time(seen.type):
         lines = ['format = "%H:%M:%S"', 'type = "time32[s]"' if pa.types.is_time32(seen.type) else 'type = "time64[us]"']
-    return _block(seen, ['kind = "time"', *lines], "", "12:00:00")
+    return _block(seen, ['kind = "time"', *lines, *last], mark, "12:00:00")
+
+
+def ending(spelled: str, *, seen: bool) -> tuple[list[str], str]:
+    """Return the settings and the mark of a column of times in which the end of a day was ``seen``."""
+    mark = f"{spelled} was seen, and is kept as the end of the day; without max it counts as the last minute before"
+    return (['max = "24:00"'], mark) if seen else ([], "")
 
 
 def draft_date(seen: Seen) -> Block:

@@ -70,6 +70,11 @@ QUESTIONS = (
         r"whether the day or the month comes first",
     ),
     Question(
+        r" was seen, and is kept as the end of the day",
+        "the end of a day was seen beside times of day. Accept that, if you know it without the data.",
+        r"\d\S* was seen",
+    ),
+    Question(
         r"^left out, since it has about",
         "they are left out, since they have too many different texts to list. To keep one (by its values, or unlisted: then "
         "each run learns the texts that many rows have), or if one says whose row it is, go one by one.",

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, number, quote
+from understudy.review.calendar import ending
 from understudy.review.look import Counted, Seen
 from understudy.review.names import is_clock, is_identifier, known_range, person_or_nothing
 from understudy.review.numbers import Layout, layout, missing_codes, step_of
@@ -106,7 +107,8 @@ def _clock(numbers: Numbers) -> Block | None:
     held = numbers.seen.type
     small = pa.types.is_integer(held) and np.iinfo(str(held)).max > 2400
     kept = held if small else "int64" if numbers.whole else "float64"
-    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"'], middle="12:00:00")
+    last, mark = ending("2400", seen=2400 in numbers.counted.values)
+    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"', *last], mark, middle="12:00:00")
 
 
 def _numbers(seen: Seen, whole: bool) -> Numbers:

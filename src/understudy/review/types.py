@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.schema.dialect import POINT, Dialect
+from understudy.schema.moments import end_of_day
 from understudy.source.duck import literal
 from understudy.source.figures import between_thousands
 
@@ -86,7 +87,8 @@ class Spelling:
         exact = self.format in (*_MOMENTS, _BARE_DAY, _BARE_CLOCK)
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
         read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
-        return f"regexp_full_match(v, {literal(pattern)}) AND {read}"
+        end = f"v = {literal(end_of_day(self.format))} OR " if self.type == "TIME" else ""
+        return f"({end}regexp_full_match(v, {literal(pattern)}) AND {read})"
 
 
 def _whole(marks: Dialect) -> str:

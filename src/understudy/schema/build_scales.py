@@ -78,7 +78,9 @@ def _clock_scale(declared: d.Time) -> Clock:
     whole = declared.type.startswith(("int", "uint"))
     if (whole or declared.type == "float64") and declared.format not in ("%H%M", "%H%M%S"):
         raise Wrong(f'type = "{declared.type}" goes with format = "%H%M" or "%H%M%S".', "type")
-    if whole and np.iinfo(declared.type).max < (2359 if declared.format == "%H%M" else 235_959):
+    if declared.max == d.END_OF_DAY and declared.type.startswith("time"):
+        raise Wrong(f'type = "{declared.type}" has no 24:00; leave max out, or write type = "string".', "max")
+    if whole and np.iinfo(declared.type).max < (2400 if declared.format == "%H%M" else 240_000):
         raise Wrong(f'type = "{declared.type}" cannot hold the end of the day; choose a wider type.', "type")
     return Clock(pa.type_for_alias(declared.type), _grain(declared), declared.format, pattern)
 

@@ -237,12 +237,19 @@ class DateTime(_Binned):
     )
 
 
+END_OF_DAY = "24:00"
+"""The midnight after the last minute of a day, which TOML has no time for."""
+EndOfDay = Literal["24:00"]
+
+
 class Time(_Binned):
     """Times of day."""
 
     kind: Literal["time"]
     min: time | None = Field(default=None, description="The first time. Default: midnight.")
-    max: time | None = Field(default=None, description="The last time. Default: the end of the day.")
+    max: time | EndOfDay | None = Field(
+        default=None, description='The last time. Default: the last one before midnight; "24:00" is the end of the day.'
+    )
     bins: int | None = Field(default=None, ge=1, le=MAX_CODES, description="How many bins of equal width.")
     width: str | None = Field(default=None, description='Bin width instead of bins: "30 minutes". Default: "1 hour".')
     edges: list[time] | None = Field(default=None, description="Where each bin starts, then the last time.")

@@ -60,6 +60,11 @@ def _pattern(form: str, needed: str) -> str:
     return "".join([*out, "$"])
 
 
+def end_of_day(form: str) -> str:
+    """Return how a format of times spells the midnight after the last minute of a day: 24:00, 2400."""
+    return form.replace("%H", "24").replace("%M", "00").replace("%S", "00")
+
+
 def format_grain(form: str) -> int:
     """Return the finest step, in seconds, that a format can spell."""
     return next((step for part, step in (("%S", 1), ("%M", 60), ("%H", 3600)) if part in form), DAY)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from understudy.schema.bins import Numbers
 from understudy.schema.cells import Kind
-from understudy.schema.moments import CLOCK, ISO, moments_in, seconds_of, to_utc
-from understudy.schema.reading import Values, numbers_in
+from understudy.schema.declaration import END_OF_DAY
+from understudy.schema.moments import CLOCK, ISO, end_of_day, moments_in, seconds_of, to_utc
+from understudy.schema.reading import Values, flags, numbers_in
 from understudy.schema.typed import DAY, PER_SECOND
 
 
@@ -215,15 +216,16 @@ class Clock(Scale):
         digits = np.floor(whole).astype(np.int64) * (1 if self.form == "%H%M%S" else 100)
         hour, minute, second = digits // 10_000, digits // 100 % 100, digits % 100
         real = (whole == np.floor(whole)) & (digits >= 0) & (minute < 60) & (second < 60)
-        real &= (hour < 24) | (digits == 240_000)  # 2400 is the end of the day
+        real &= (hour < 24) | (digits == 240_000)
         return np.where(real, (hour * 3600 + minute * 60 + second) // self.grain, np.nan)
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read times as the format spells them, or with colons."""
         read = moments_in(text, nulls, self.pattern)
         usual = moments_in(text, nulls, CLOCK)
-        numbers = np.where(read.unreadable, usual.numbers, read.numbers) // self.grain
-        unreadable = read.unreadable & usual.unreadable
+        end = flags(pc.equal(pc.utf8_trim_whitespace(text), end_of_day(self.form))) & ~read.missing
+        numbers = np.where(end, DAY, np.where(read.unreadable, usual.numbers, read.numbers)) // self.grain
+        unreadable = read.unreadable & usual.unreadable & ~end
         if not self.of_digits:
             return Values(numbers, read.missing, unreadable)
         digits = numbers_in(text, nulls)
@@ -241,7 +243,8 @@ class Clock(Scale):
             return pa.array(seconds.astype(np.int32), mask=null).view(self.type)
         if pa.types.is_time64(self.type):
             return pa.array(seconds * PER_SECOND[self.type.unit], mask=null).view(self.type)
-        return pc.cast(pc.strftime(pa.array(seconds, mask=null).view(pa.timestamp("s")), format=self.form), self.type)
+        text = pc.strftime(pa.array(seconds, mask=null).view(pa.timestamp("s")), format=self.form)
+        return pc.cast(pc.if_else(pa.array(seconds == DAY), end_of_day(self.form), text), self.type)
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Spell times; those held as floats with a decimal, as programs write them that know no missing whole number."""
@@ -251,6 +254,8 @@ class Clock(Scale):
 
     def number(self, literal: Any) -> float | int | None:
         """Return the literal in steps of the grain; a fraction when it lies between two."""
+        if literal == END_OF_DAY:
+            return DAY // self.grain
         if not isinstance(literal, time):
             return None
         seconds = literal.hour * 3600 + literal.minute * 60 + literal.second
