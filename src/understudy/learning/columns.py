@@ -13,7 +13,10 @@ from understudy.learning.texts import Texts
 from understudy.learning.tree import First, bins, divide
 from understudy.privacy import Door
 from understudy.schema import declaration as d
-from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PADDED, TEXT, TRUE
+from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE
+from understudy.schema.layouts import families, layouts
+from understudy.schema.moments import format_grain
+from understudy.schema.typed import DAY
 
 OTHER = "(other)"
 """What texts that few people share are called."""
@@ -27,16 +30,32 @@ _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "bool
 
 
 def kind_of(first: First) -> str | None:
-    """Return what most values seem to be; None where that is noise. Numbers are whole unless many surely are not."""
-    rows = {family: first.rows(family) for family in FAMILIES}
+    """Return what most values seem to be: a kind, or the format of days, moments or times. None where that is noise.
+
+    Numbers are whole unless many surely are not.
+    """
+    rows = {family: first.rows(family) for family in ISO_FAMILIES}
     rows |= {"text": rows_of_texts(first), "boolean": _truths(first)}
+    rows |= {form: float(first.plain[cell]) for cell, form in CLOCKS.items()} | _spelled(first)
     if _codes(first):
         rows["whole"] = 0.0
     numbers = rows["whole"] + rows["other"]
     if first.sure(rows["other"], _CELLS["other"]) and 100 * rows["other"] > numbers:
         rows["other"], rows["whole"] = numbers, 0
     kind = max(rows, key=lambda family: rows[family])
-    return kind if first.sure(rows[kind], _CELLS[kind]) else None
+    return kind if first.sure(rows[kind], _CELLS.get(kind, 1)) else None
+
+
+def _spelled(first: First) -> dict[str, float]:
+    """Return how many rows have days in each format; of 03/04/2020 those where others surely say what comes first."""
+    found: dict[str, float] = {}
+    for both, *ones in layouts():
+        form = max(both.formats, key=first.rows)
+        if not ones:
+            found[form] = first.rows(form)
+        elif first.sure(first.rows(form), 1):
+            found[form] = first.rows(form, both.name)
+    return found
 
 
 def _codes(first: First) -> bool:
@@ -60,17 +79,18 @@ def rows_of_texts(first: First) -> float:
 
 def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.ColumnDeclaration | None:
     """Learn one column that is none of texts after the ``first`` question, for at most ``rho``; None if that fails."""
-    kind, nullable = kind_of(first), _nullable(first)
+    kind, nullable = kind_of(first), any(first.sure(float(first.plain[cell]), 1) for cell in (MISSING, TEXT))
     if kind == "boolean":
         place: dict[str, Any] = {"nullable": True} if nullable else {"other": False}
         return d.Boolean(kind="boolean", **place)
     if kind == "whole" and may_be_clock(first):
         part = rho * CLOCK_SHARE
         if clock := ask_clock(door, column, part):
-            noon: dict[str, Any] = {"nullable": True} if nullable else {"other": time(12)}
-            return d.Time(kind="time", **clock, **noon)
+            return d.Time(kind="time", **clock, **_place(nullable, [time(12)]))
         rho -= part
-    if kind in ("date", "datetime"):
+    if kind is not None and kind in CLOCKS.values():
+        return d.Time(kind="time", format=kind, **_place(nullable, [time(12)]))
+    if kind is not None and kind not in ("whole", "other"):
         return _days(door, column, first, kind, rho, nullable=nullable)
     return _numbers(door, column, first, kind, rho, nullable=nullable)
 
@@ -106,18 +126,20 @@ def _numbers(
     return d.Integer(kind="integer", **_edges([*starts, max(last, starts[-1])]), **_place(nullable, starts))
 
 
-def _days(
-    door: Door, column: str, first: First, kind: str | None, rho: Fraction, *, nullable: bool
-) -> d.ColumnDeclaration | None:
-    found = bins(divide(door, column, first, (FAMILIES.index(kind),), rho))
+def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:
+    """Learn days or moments: ``kind`` says which, or the format that they have."""
+    names = [kind] if kind in ISO_FAMILIES else [family.name for family in families() if kind in family.formats]
+    found = bins(divide(door, column, first, tuple(map(FAMILIES.index, names)), rho))
     if not found:
         return None
     days = [*(int(low) for low, _ in found), int(found[-1][1]) - 1]
     dates: list[date] = [np.datetime64(day, "D").astype(object) for day in days]
-    if kind == "date":
-        return d.Date(kind="date", **_edges(dates), **_place(nullable, dates[:-1]))
-    moments = [*(datetime.combine(day, time()) for day in dates[:-1]), datetime.combine(dates[-1], time(23, 59, 59))]
-    return d.DateTime(kind="datetime", **_edges(moments), **_place(nullable, moments[:-1]))
+    spelled: dict[str, Any] = {} if kind in ISO_FAMILIES else {"format": kind}
+    if kind == "date" or (spelled and format_grain(kind) == DAY):
+        return d.Date(kind="date", **spelled, **_edges(dates), **_place(nullable, dates[:-1]))
+    last = time(23, 59) if spelled and format_grain(kind) > 1 else time(23, 59, 59)
+    moments = [*(datetime.combine(day, time()) for day in dates[:-1]), datetime.combine(dates[-1], last)]
+    return d.DateTime(kind="datetime", **spelled, **_edges(moments), **_place(nullable, moments[:-1]))
 
 
 def _edges(edges: list[Any]) -> dict[str, Any]:

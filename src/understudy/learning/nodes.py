@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema.ladder import (
+    ISO_FAMILIES,
     OTHER_DECADES,
     OTHER_DIGITS,
     WHOLE_DECADES,
@@ -17,8 +18,11 @@ from understudy.schema.ladder import (
     Ladder,
     power,
 )
+from understudy.schema.layouts import FIRST_DAY, LAST_DAY
 
 _UNITS = ("Y", "M", "D")
+_ALL = -1
+"""The depth of all days together."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Node:
         """Return the parts that it is divided into; none where the ladder has no finer cells."""
         if self.sign == 0 or (self.high - self.low <= 1 and self.families != (0, 1)):
             return []
+        if self.depth == _ALL:
+            return decades(self.families)
         if self.families[0] > 1:
             return self._days()
         longest = WHOLE_DIGITS if self.families == (0,) else OTHER_DIGITS
@@ -61,6 +67,11 @@ class Node:
     def single(self) -> bool:
         """Whether it is one whole number."""
         return self.families == (0,) and self.high - self.low <= 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all days together."""
+        return self.depth == _ALL
 
     @property
     def month(self) -> bool:
@@ -87,8 +98,15 @@ class Node:
         return (self.low, self.high) if self.sign >= 0 else (-self.high, -self.low)
 
 
+def first_of(families: tuple[int, ...]) -> list[Node]:
+    """Return the first nodes: of days that are not spelled as in ISO 8601 one, since most columns have none."""
+    if families[0] < len(ISO_FAMILIES):
+        return decades(families)
+    return [Node(families, 1, float(FIRST_DAY), LAST_DAY + 1.0, depth=_ALL)]
+
+
 def decades(families: tuple[int, ...]) -> list[Node]:
-    """Return the first nodes of numbers, or of days: by powers of ten and sign, or by decades of years."""
+    """Return numbers by powers of ten and sign, or days by decades of years."""
     if families[0] > 1:
         years = [np.datetime64(f"{year}-01-01", "D").astype(np.int64) for year in range(1900, 2101, 10)]
         return [Node(families, 1, float(low), float(high)) for low, high in pairwise(years)]
@@ -109,10 +127,10 @@ def labels(ladder: Ladder, nodes: Sequence[Node]) -> NDArray[np.int64]:
             if not own:
                 continue
             cells = np.flatnonzero(np.isin(ladder.family, families) & (ladder.sign == sign))
-            lows = np.array([low for low, _ in own])
-            place = np.searchsorted(lows, ladder.start[cells], side="right") - 1
+            lows, starts = np.array([low for low, _ in own]), ladder.starts(families[-1])[cells]
+            place = np.searchsorted(lows, starts, side="right") - 1
             numbers = np.array([number for _, number in own])[np.maximum(place, 0)]
             ends = np.array([node.high for node in nodes])[numbers]
-            inside = (place >= 0) & (ladder.start[cells] < ends)
+            inside = (place >= 0) & (starts < ends)
             found[cells[inside]] = numbers[inside] + 1
     return found

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.learning.nodes import Node, decades, labels
+from understudy.learning.nodes import Node, first_of, labels
 from understudy.privacy import Door, Groups, Linear, linear_scale_for
-from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PADDED, TEXT, TRUE, ladder
+from understudy.schema.ladder import FAMILIES, PLAIN, ladder
 
 MOST_BINS = 32
 SPIKE = 48
@@ -48,12 +48,11 @@ class First:
 
 def ask_first(door: Door, column: str, rho: Fraction) -> First:
     """Ask what a column holds."""
-    nodes = [node for family in range(4) for node in decades((family,))]
-    plain = [MISSING, TEXT, FALSE, TRUE, PADDED]
-    known = labels(ladder(), nodes) + len(plain) - 1
-    known[plain] = range(len(plain))
+    nodes = [node for family in range(len(FAMILIES)) for node in first_of((family,))]
+    known = labels(ladder(), nodes) + len(PLAIN) - 1
+    known[: len(PLAIN)] = PLAIN
     found = ask(door, column, known, rho)
-    return First(found.sigma, found.values[: len(plain)], tuple(nodes), found.values[len(plain) :])
+    return First(found.sigma, found.values[: len(PLAIN)], tuple(nodes), found.values[len(PLAIN) :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,8 @@ class Answer:
 
 def ask(door: Door, column: str, groups: NDArray[np.int64], rho: Fraction) -> Answer:
     """Ask how many rows each group of cells has; ``groups`` need not use every number."""
-    used, dense = np.unique(groups, return_inverse=True)
-    query = Groups([dense])
+    used = np.flatnonzero(np.bincount(groups))
+    query = Groups([np.searchsorted(used, groups)])
     answer = door.ask(Linear((column,), query, linear_scale_for(rho, query, "gaussian", door.unit)))
     values = np.zeros(int(used[-1]) + 1, np.int64)
     values[used] = answer.values
@@ -119,13 +118,14 @@ def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
     both = many * sigma**2 + leaf.sigma**2
     off = (leaf.rows - sum(rows)) * sigma**2 / both if both else 0.0  # noise too small to move a count has no deviation
     children = zip(leaf.node.children(), rows, strict=True)
-    return [Leaf(node, one + off, sigma, True, node.span[0] == start) for node, one in children]
+    sure = [not leaf.node.whole or one + off > SURE * sigma for one in rows]
+    return [Leaf(node, n + off, sigma, s, node.span[0] == start) for (node, n), s in zip(children, sure, strict=True)]
 
 
 def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]:
     """Return the first nodes of some families taken together, each with the rows of all."""
     rows = {(n.families[0], n.sign, n.low): float(v) for n, v in zip(first.nodes, first.values, strict=True)}
-    return [(node, sum(rows.get((family, node.sign, node.low), 0.0) for family in families)) for node in decades(families)]
+    return [(node, sum(rows.get((family, node.sign, node.low), 0.0) for family in families)) for node in first_of(families)]
 
 
 def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:

@@ -1,8 +1,8 @@
 """A ladder of codes that has a place for every value of any column, before anything is declared of it.
 
 Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true,
-digits after a zero; numbers by sign and significant digits, whole ones apart from others; days, those of dates apart from
-those of date-times.
+digits after a zero, times of day; numbers by sign and significant digits, whole ones apart from others; days, those of dates
+apart from those of date-times, and each way to spell them apart.
 """
 
 from __future__ import annotations
@@ -15,20 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from understudy.schema import layouts
 from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
 from understudy.schema.column import Held, Undivided
+from understudy.schema.layouts import FIRST_DAY, LAST_DAY
 from understudy.schema.listed import SPELLED_BOOLEANS
-from understudy.schema.moments import ISO, moments_in
+from understudy.schema.moments import ISO, clock_pattern, moments_in
 from understudy.schema.reading import flags, missing_text, numbers_in
 from understudy.schema.typed import DAY, cells_of
 
 Codes = NDArray[np.int32]
-MISSING, TEXT, FALSE, TRUE, PADDED = range(5)
-FAMILIES = ("whole", "other", "date", "datetime")
-"""What the cells after these five are of: whole numbers, other numbers, days."""
+PLAIN = range(7)
+MISSING, TEXT, FALSE, TRUE, PADDED, MINUTES, SECONDS = PLAIN
+ISO_FAMILIES = ("whole", "other", "date", "datetime")
+FAMILIES = (*ISO_FAMILIES, *(family.name for family in layouts.families()))
+"""What the cells after these are of: whole numbers, other numbers, days, and days that are not spelled as in ISO 8601."""
 WHOLE_DECADES, OTHER_DECADES = range(10), range(-4, 9)
 WHOLE_DIGITS, OTHER_DIGITS = 4, 3
-FIRST_DAY, LAST_DAY = (int(np.datetime64(day, "D").astype(np.int64)) for day in ("1900-01-01", "2099-12-31"))
+CLOCKS = {MINUTES: "%H:%M", SECONDS: "%H:%M:%S"}
 _WORDS = [word for word in SPELLED_BOOLEANS if word not in ("0", "1")]
 
 
@@ -39,23 +43,32 @@ def power(digits: int, exponent: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The cells, by code: which family each is of, its sign, and where it starts (in magnitude, or in days)."""
+    """The cells, by code: which family each is of, its sign, and where it starts (in magnitude, or in days).
+
+    ``swapped`` is where it starts if the month comes before the day.
+    """
 
     family: NDArray[np.int8]
     sign: NDArray[np.int8]
     start: NDArray[np.float64]
+    swapped: NDArray[np.float64]
 
     @classmethod
     def made(cls) -> Ladder:
         """Make the ladder."""
         days = np.arange(FIRST_DAY, LAST_DAY + 1, dtype=np.float64)
+        spelled = [(days, days), (days, days), *((one.days, one.others) for one in layouts.families())]
         parts = [
-            (np.full(5, -1), np.zeros(5), np.zeros(5)),
+            (np.full(len(PLAIN), -1), *([np.zeros(len(PLAIN))] * 3)),
             *(_signed(number, starts) for number, starts in enumerate((_whole(), _other()))),
-            *((np.full(len(days), family), np.ones(len(days)), days) for family in (2, 3)),
+            *((np.full(len(one), family), np.ones(len(one)), one, other) for family, (one, other) in enumerate(spelled, 2)),
         ]
-        family, sign, start = (np.concatenate(one) for one in zip(*parts, strict=True))
-        return cls(family.astype(np.int8), sign.astype(np.int8), start)
+        family, sign, start, swapped = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return cls(family.astype(np.int8), sign.astype(np.int8), start, swapped)
+
+    def starts(self, family: int) -> NDArray[np.float64]:
+        """Return where each cell starts, read as the texts of a family are: those of 03/04/2020 tell two days."""
+        return self.swapped if FAMILIES[family].startswith("%m") else self.start
 
     @property
     def size(self) -> int:
@@ -65,9 +78,11 @@ class Ladder:
     @cached_property
     def _first(self) -> dict[tuple[int, int], int]:
         """The first code of each family and sign."""
-        pairs = [(family, sign) for family in range(4) for sign in (-1, 0, 1)]
-        found = {pair: np.flatnonzero((self.family == pair[0]) & (self.sign == pair[1])) for pair in pairs}
-        return {pair: int(codes[0]) for pair, codes in found.items() if len(codes)}
+        pairs = 3 * self.family.astype(np.int64) + self.sign
+        found, first = np.unique(pairs, return_index=True)
+        return {
+            ((pair + 1) // 3, (pair + 1) % 3 - 1): code for pair, code in zip(found.tolist(), first.tolist(), strict=True)
+        }
 
     def of_numbers(self, numbers: NDArray[np.float64]) -> Codes:
         """Return the cell of each number; one beyond all cells goes to the last, NaN is missing."""
@@ -83,6 +98,10 @@ class Ladder:
             codes[zero] = self._first[family, 0]
         codes[np.isnan(numbers)] = MISSING
         return codes.astype(np.int32)
+
+    def of_layout(self, number: int, places: NDArray[np.intp]) -> Codes:
+        """Return the cells of days in the family of texts of this number, by their places in it."""
+        return np.asarray(self._first[len(ISO_FAMILIES) + number, 1] + places, np.int32)
 
     def of_seconds(self, seconds: NDArray[np.int64], *, clock: NDArray[np.bool_]) -> Codes:
         """Return the cell of each moment: of a date, or of a date-time where it has a ``clock``."""
@@ -108,7 +127,8 @@ def _other() -> NDArray[np.float64]:
 def _signed(family: int, starts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     size = len(starts)
     sign = np.concatenate([np.full(size, -1.0), np.zeros(1), np.ones(size)])
-    return np.full(2 * size + 1, float(family)), sign, np.concatenate([starts, np.zeros(1), starts])
+    all_starts = np.concatenate([starts, np.zeros(1), starts])
+    return np.full(2 * size + 1, float(family)), sign, all_starts, all_starts
 
 
 @cache
@@ -182,5 +202,10 @@ class Climber(Undivided):
         fits = ~(moments.missing | moments.unreadable)
         clock = flags(pc.match_substring(text, ":"))
         codes[fits] = ladder().of_seconds(np.asarray(moments.numbers[fits], np.int64), clock=clock[fits])
+        for number, rows, places in layouts.placed(text):
+            codes[rows] = ladder().of_layout(number, places)
+        for code, form in CLOCKS.items():
+            times = moments_in(text, (), clock_pattern(form))
+            codes[~(times.missing | times.unreadable)] = code
         codes[missing_text(text, ()) | numbers.missing] = MISSING
         return codes

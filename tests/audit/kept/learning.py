@@ -263,6 +263,17 @@ MUTANTS = [
         f"{LEARN}test_a_value_climbs_the_ladder_alone",
     ),
     one(
+        "a-format-for-the-whole-column",
+        27,
+        "texts are read as days of a format only where all that look alike have it",
+        (
+            "schema/layouts.py",
+            "for form, days in found.items()])\n",
+            "for form, days in found.items()])\n            fits &= fits.all()\n",
+        ),
+        f"{LEARN}test_a_value_climbs_the_ladder_alone",
+    ),
+    one(
         "noise-by-an-exact-count",
         (10, 36),
         "how much noise a column's bins get follows from its exact number of texts",
