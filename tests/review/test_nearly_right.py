@@ -282,6 +282,19 @@ def test_the_end_of_the_day_comes_back_where_it_was_seen(tmp_path: Path) -> None
     assert [back[name][0].as_py() for name in ("dep_time", "left", "clock")] == [2400, "2400", "24:00"]
 
 
+def test_texts_that_differ_in_blanks_around_them_are_listed_once(tmp_path: Path) -> None:
+    """A person would not list a town twice; a text that is always padded stays as it is."""
+    towns, blanks = ["Bonn", "Köln", "Ulm"], ["", "", "  "]
+    rows = [(towns[i % 3] + blanks[i % 7 % 3], str(50_000 + i % 3), "padded " if i % 2 else "x") for i in range(ROWS)]
+    path = file_of(tmp_path, town=[a for a, _, _ in rows], code=[b for _, b, _ in rows], kind=[c for _, _, c in rows])
+    text = draft_schema(path)
+    schema = parse_schema(text)
+    assert schema["town"].labels == ("Bonn", "Köln", "Ulm")
+    assert schema["kind"].labels == ("padded ", "x")
+    assert check_schema(path, schema) == []
+    assert 'lookup = { "Bonn" = 50000, "Köln" = 50001, "Ulm" = 50002 }' in text
+
+
 def test_times_in_four_digits_come_back_and_codes_stay_codes(tmp_path: Path) -> None:
     minutes = [(7 * i) % 1440 for i in range(ROWS)]
     path = file_of(

@@ -80,8 +80,8 @@ def _compared(function: str, inner: str) -> UserError:
 
 
 def _name(text: str, schema: Schema) -> str:
-    """Return the name of a column, with or without quotes."""
-    name = text.strip().strip("\"'")
+    """Return the name of a column, with or without quotes; those of rules (`age`) are quotes, too."""
+    name = text.strip().strip("\"'`")
     schema.require_counted([name])
     if name not in schema.domain:
         raise UserError(f'There is no column "{name}" in this release.{did_you_mean(name, schema.domain.attributes)}')

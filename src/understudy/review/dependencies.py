@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from understudy.review.blocks import Block, quote
+from understudy.review.listing import spellings
 from understudy.review.look import Seen
 from understudy.review.opening import VIEW, Opened
 from understudy.source.duck import identifier
@@ -60,7 +61,7 @@ def _holding(opened: Opened, pairs: Sequence[tuple[str, str]], rows: str) -> lis
     """Return the pairs in which the second column follows from the first, in ``rows``."""
     if not pairs:
         return []
-    texts = [[f"coalesce({identifier(name)}::VARCHAR, '')" for name in pair] for pair in pairs]
+    texts = [[f"coalesce(trim({identifier(name)}::VARCHAR), '')" for name in pair] for pair in pairs]
     asked = ", ".join(f"count(DISTINCT {a}) = count(DISTINCT hash({a}, {b}))" for a, b in texts)
     [answers] = opened.ask(f"SELECT {asked} FROM {rows}")
     return [pair for pair, holds in zip(pairs, answers, strict=True) if holds]
@@ -80,4 +81,6 @@ def _lookup(opened: Opened, parent: str, block: Block) -> str:
     kind = block.lines[0]
     if any(value is None for _, value in pairs) or kind not in _SPELLED:
         return "a lookup"
-    return f"lookup = {{ {', '.join(f'{quote(key)} = {_SPELLED[kind](value)}' for key, value in pairs)} }}"
+    keys, values = spellings(key for key, _ in pairs), spellings(value for _, value in pairs)
+    lookup = {keys[key]: _SPELLED[kind](values[value]) for key, value in pairs}
+    return f"lookup = {{ {', '.join(f'{quote(key)} = {value}' for key, value in lookup.items())} }}"

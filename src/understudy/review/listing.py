@@ -6,7 +6,8 @@ NOT PRIVATE: what it writes was seen in the data.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
@@ -43,7 +44,7 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     if not known_answers([value for value, _ in texts]):  # beside Y, N is no
         more = [one for one in texts if one in words or one[0].strip() in elsewhere]
         words = more if len(texts) - len(more) > 1 else words  # of two answers, none means "missing"
-    ranked = [one for one in texts if one not in words]
+    ranked = _spelled_once([one for one in texts if one not in words])
     if not ranked:
         return Block(seen.name, why="no value was seen")
     if _has_signs([value.strip() for value, _ in ranked]):
@@ -63,6 +64,22 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     place = "nullable = true" if nullable else f"other = {quote(answers[0] if answers else ranked[0][0])}"
     lines += [f"nulls = [{', '.join(nulls)}]"] if nulls else []
     return Block(seen.name, (*lines, place), "" if answers else _seen(ranked, nulls), nullable=nullable)
+
+
+def spellings(texts: Iterable[str]) -> dict[str, str]:
+    """Return how each text is listed: as it is, or without blanks around it where another differs in these alone."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        found.setdefault(text.strip(), set()).add(text)
+    return {text: bare if len(alike) > 1 else text for bare, alike in found.items() for text in alike}
+
+
+def _spelled_once(ranked: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the texts as they are listed, the commonest first, and how many rows have each."""
+    listed, rows = spellings(text for text, _ in ranked), Counter[str]()
+    for text, count in ranked:
+        rows[listed[text]] += count
+    return rows.most_common()
 
 
 def _why_unique(texts: list[tuple[str, int]]) -> str:

@@ -95,10 +95,14 @@ def _require_alike(names: list[str], found: list[str], what: str) -> None:
 
 
 def _require_names(names: list[str], what: str) -> None:
-    if len(set(names)) < len(names) or not all(name.strip() for name in names):
-        raise SourceError(
-            f"{what}: its first line does not name every column once. If it holds no names, give them with --header A,B,C."
-        )
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is None and all(name.strip() for name in names):
+        return
+    wrong = "leaves a column without a name" if twice is None or not twice.strip() else f'has the name "{twice}" twice'
+    raise SourceError(
+        f"{what}: its first line {wrong}. Write names that differ there; if that line is a record, give them "
+        "with --header A,B,C."
+    )
 
 
 def _copied(
