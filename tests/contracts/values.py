@@ -58,6 +58,10 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
     "clock of digits": ('kind = "time"\nformat = "%H%M"\ntype = "int64"\nnulls = [9999]\nnullable = true', [517, 5, 9999]),
     "date": (f'kind = "date"\n{MONTHS}', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
     "date with nulls": (f'kind = "date"\n{MONTHS}\nnulls = ["9999-12-31"]', [dt.date(2020, 5, 6), dt.date(9999, 12, 31)]),
+    "numbers with signs": (
+        'kind = "integer"\nmin = -9\nmax = 90\nbefore = "$"\nafter = " %"\nnulls = ["n/a"]\nnullable = true',
+        ["$5 %", "-$7", "12%", "8", "$ -3", "n/a", "$", "%5", "5 €"],
+    ),
     "spelled date": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', ["05/06/2020", "01/02/2021", "?", ""]),
     "dates under a format": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
     "datetime": (

@@ -44,7 +44,7 @@ def messy(path: Path, width: int, seed: int = 0) -> Path:
         lambda: some(["yes", "no"]),
         lambda: [f'"{x:.1f}"'.replace(".", ",") for x in rng.uniform(0, 90, ROWS)],
         lambda: odd([f"{x:.1f}" for x in rng.uniform(0, 900, ROWS)], "<0.5"),
-        lambda: [f"{x:.1f} %" for x in rng.uniform(0, 90, ROWS)],
+        lambda: [f"{x:.1f} %" if x < 50 else f"${x:.1f}" for x in rng.uniform(0, 90, ROWS)],
         lambda: odd([f"{100 * (i % 23) + i % 59:04}" for i in range(ROWS)], "2400"),
     )
     columns = {"degree": (degrees := some(["a", "b", "c", "d"])), "years": [str(9 + ord(d) - ord("a")) for d in degrees]}

@@ -109,6 +109,8 @@ def test_a_missing_code_is_no_neighbour_of_a_value() -> None:
         ('kind = "time"\ntype = "int16"', "goes with format"),
         ('kind = "time"\nformat = "%H%M"\ntype = "int8"', "end of the day"),
         ('kind = "time"\ntype = "float64"', "goes with format"),
+        ('kind = "integer"\nmin = 0\nmax = 9\nafter = "5"', "pattern"),
+        ('kind = "real"\nmin = 0\nmax = 9\nbefore = "a,b"', "pattern"),
         ('kind = "time"\nformat = "%H:%M:%S"\ntype = "time32[s]"\nmax = "24:00"', "has no 24:00"),
         ('kind = "time"\nmin = 08:00:00\nmax = 07:00:00', "not below"),
         ('kind = "time"\nstep = "7 minutes"', "does not divide a day"),

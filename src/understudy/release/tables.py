@@ -14,8 +14,10 @@ import pyarrow.parquet
 
 from understudy.errors import FormatError
 from understudy.schema import Column, Schema
+from understudy.schema.binned import Binned
 from understudy.schema.derived import DerivedColumn
 from understudy.schema.reading import Fault, is_text
+from understudy.schema.signs import UNSIGNED, Signs
 
 _ROWS = 65_536
 _NEEDS_QUOTES = r'^$|[",\r\n]|^\s|\s$'
@@ -96,11 +98,17 @@ def read_table(path: Path, schema: Schema) -> pa.Table:
 def _typed(array: pa.ChunkedArray, column: Column | DerivedColumn) -> pa.ChunkedArray:
     if _spells_null(column) and array.type != column.type:
         array = pc.if_else(pc.equal(array, column.own_nulls[0]), pa.scalar(None, array.type), array)
+    array = _signs(column).bare(array) if pa.types.is_string(array.type) else array
     if isinstance(column, DerivedColumn) or not pa.types.is_dictionary(column.type):
         return array.cast(column.type)
     if (column.faults(array) > Fault.MISSING).any():
         raise ValueError("a category is not listed")
     return pa.chunked_array([column.decode(column.encode(array), np.random.default_rng(0))])
+
+
+def _signs(column: Column | DerivedColumn) -> Signs:
+    """Return what stands around the numbers of a column in a CSV file."""
+    return column.scale.signs if isinstance(column, Binned) else UNSIGNED
 
 
 def _spells_null(column: Column | DerivedColumn) -> bool:
@@ -110,7 +118,7 @@ def _spells_null(column: Column | DerivedColumn) -> bool:
 
 def _read_csv(path: Path, schema: Schema) -> pa.Table:
     types = [
-        pa.field(field.name, pa.string() if _spells_null(column) else field.type)
+        pa.field(field.name, pa.string() if _spells_null(column) or _signs(column) else field.type)
         for field, column in zip(_plain(schema.arrow_schema), schema.written, strict=True)
     ]
     convert = pa.csv.ConvertOptions(

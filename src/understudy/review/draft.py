@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,12 +17,13 @@ from understudy.review.blocks import MARK, Block, quote
 from understudy.review.calendar import draft_date, draft_datetime, draft_time
 from understudy.review.dependencies import with_dependencies
 from understudy.review.faults import GOES, line_faults
-from understudy.review.listing import draft_boolean, draft_text
+from understudy.review.listing import SIGNS, draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
 from understudy.review.opening import VIEW, Opened, open_data
 from understudy.review.ordered import orders_mark
 from understudy.schema.reading import is_text
+from understudy.schema.signs import Signs
 
 HEADER = """\
 # DRAFT. This schema was written by looking at the data itself.
@@ -98,7 +100,17 @@ def _columns(seen: list[Seen]) -> list[Block]:
 def _column(seen: Seen) -> Block:
     if seen.rows == seen.missing:
         return Block(seen.name, why="no value was seen")
-    return _drafter(seen)(seen)
+    return _with_signs(seen.spelling.signs, _drafter(seen)(seen))
+
+
+def _with_signs(signs: Signs, block: Block) -> Block:
+    """Declare the signs of a column of numbers; where it is no such column, it is left out."""
+    if not signs or not block.lines:
+        return block
+    if block.lines[0] not in ('kind = "integer"', 'kind = "real"'):
+        return Block(block.name, mark=SIGNS)
+    lines = [f"{key} = {quote(sign)}" for key, sign in (("before", signs.before), ("after", signs.after)) if sign]
+    return replace(block, lines=(block.lines[0], *lines, *block.lines[1:]))
 
 
 def _drafter(seen: Seen) -> Callable[[Seen], Block]:

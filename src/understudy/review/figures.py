@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from understudy.review.dialects import Sniffed
-from understudy.review.types import MISSING_MARKS, Ask, Spelling
+from understudy.review.types import MISSING_MARKS, Ask, Spelling, signs_of
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.dialect import Dialect
 from understudy.source.csv import Csv
@@ -47,7 +47,8 @@ def _reading(ask: Ask, ways: Sequence[Dialect]) -> list[Dialect]:
     """Return the ways in which a column of many numbers with marks can be read; none for any other."""
     words = ", ".join(map(literal, MISSING_MARKS))
     texts = f"count(*) FILTER (lower(v) NOT IN ({words})"
-    fits = [Spelling("DOUBLE", marks=way).fits() for way in ways]
+    signs = signs_of(ask)
+    fits = [Spelling("DOUBLE", marks=way, signs=signs).fits() for way in ways]
     counts = ", ".join(f"{texts} AND NOT ({one}))" for one in fits)
     *strays, marked, all_texts = ask(f"{counts}, count(*) FILTER (regexp_matches(v, {literal(_MARKED)})), {texts})")
     if all_texts <= DEFAULT_BINS or not marked:

@@ -23,7 +23,7 @@ _LONGEST = 8
 _SIGNED = re.compile(r"[-+]?[$€£]?\s?[-+]?[0-9]{1,3}([0-9]*|([.,' ][0-9]{3})+)([.,][0-9]+)?\s?[%$€£]?")
 _NUMBER, _MOST_ODD = re.compile(r"[-+]?(0|[1-9][0-9]*)([.,][0-9]+)*"), 5
 """A number as tables spell it, with no zeros in front; so many texts may stand among those of a column."""
-_SIGNS = (
+SIGNS = (
     "left out, since its numbers have signs (12 % or $5), and so are texts. To keep it, write them without, and draft again."
 )
 _COMMAS = (
@@ -48,7 +48,7 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     if not ranked:
         return Block(seen.name, why="no value was seen")
     if _has_signs([value.strip() for value, _ in ranked]):
-        return Block(seen.name, mark=_SIGNS)
+        return Block(seen.name, mark=SIGNS)
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
         return Block(seen.name, why=_why_unique(texts))
     if _has_decimal_commas([value.strip() for value, _ in ranked]):

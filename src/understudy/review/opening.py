@@ -164,7 +164,7 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
     for name in opened.types.names:
         if dialect is not None or _is_long(opened, name, texts_of(name)):
             marks = PLAIN if dialect is None else dialect.found
-            found[name] = spelling(partial(_of_texts, opened, name), marks)
+            found[name] = spelling(partial(_of_texts, opened, name), marks, signed=dialect is not None)
     if not found:
         return opened
     columns = ", ".join(_read(name, found.get(name)) for name in opened.types.names)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.dialect import POINT, Dialect
 from understudy.schema.moments import end_of_day
+from understudy.schema.signs import BARE, UNSIGNED, Signs
 from understudy.source.duck import literal
 from understudy.source.figures import between_thousands
 
@@ -35,6 +37,10 @@ MISSING_MARKS = (
     *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
 )
 """Texts that usually mean "missing" beside numbers and dates, in any case."""
+_MONEY = r"\p{Sc}|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|CNY|INR|AUD|CAD"
+_UNITS = "%|‰|°C?|(?:mg|g|kg|t|mm|cm|m|km|ml|l|s|min|h|kWh|MB|GB)"
+_BEFORE, _AFTER = rf"^[+-]?((?:{_MONEY})\s?)[+-]?[0-9.,]", rf"[0-9.,](\s?(?:{_MONEY}|{_UNITS}))$"
+"""Signs that a draft takes for such: other words before or after digits may make a code of them."""
 _ODD_WORDS = 2
 _MANY = 20
 """So many odd words may stand among so many different numbers before a column is one of text."""
@@ -44,13 +50,14 @@ _MANY = 20
 class Spelling:
     """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing".
 
-    ``marks`` says what stands in numbers.
+    ``marks`` says what stands in numbers, ``signs`` what stands around them.
     """
 
     type: str
     format: str | None = None
     missing: tuple[str, ...] = ()
     marks: Dialect = PLAIN
+    signs: Signs = UNSIGNED
 
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
@@ -65,10 +72,14 @@ class Spelling:
         """Return the SQL of a text with a decimal point, and nothing between thousands, where it is a number."""
         if self.type not in ("BIGINT", "DOUBLE"):
             return text
-        bare = text
+        bare = self.bare(text)
         if self.marks.thousands:
-            bare = f"regexp_replace({text}, {literal(between_thousands(self.marks))}, '', 'g')"
+            bare = f"regexp_replace({bare}, {literal(between_thousands(self.marks))}, '', 'g')"
         return bare if self.marks.decimal == POINT else f"replace({bare}, {literal(self.marks.decimal)}, '.')"
+
+    def bare(self, text: str) -> str:
+        """Return the SQL of a text without the signs of its number."""
+        return f"regexp_replace({text}, {literal(self.signs.pattern)}, '{BARE}')" if self.signs else text
 
     def fits(self) -> str:
         """Return the SQL that says whether each text ``v`` spells this type."""
@@ -82,7 +93,7 @@ class Spelling:
         }
         if self.format is None:
             reads = f"TRY_CAST({self.plain('v')} AS {self.type}) IS NOT NULL"
-            return f"regexp_full_match(v, {literal(patterns[self.type])}) AND {reads}"
+            return f"regexp_full_match({self.bare('v')}, {literal(patterns[self.type])}) AND {reads}"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
         exact = self.format in (*_MOMENTS, _BARE_DAY, _BARE_CLOCK)
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
@@ -129,13 +140,28 @@ CANDIDATES = (
 )
 
 
-def spelling(ask: Ask, marks: Dialect = PLAIN) -> Spelling:
+def spelling(ask: Ask, marks: Dialect = PLAIN, *, signed: bool = False) -> Spelling:
     """Return what a column spells; ``ask`` answers a SELECT list over its texts ``v`` that are not blank, ``n`` rows each.
 
     A few odd words among many numbers or dates are taken for marks of missing values, the commonest first.
-    ``marks`` is how numbers are written.
+    ``marks`` is how numbers are written; where ``signed``, they may have signs.
     """
-    candidates = [replace(one, marks=marks) for one in CANDIDATES]
+    found = _first(ask, [replace(one, marks=marks) for one in CANDIDATES])
+    if found is None and signed and (signs := signs_of(ask)):
+        found = _first(ask, [Spelling(kind, marks=marks, signs=signs) for kind in ("BIGINT", "DOUBLE")])
+    return found or Spelling("VARCHAR")
+
+
+def signs_of(ask: Ask) -> Signs:
+    """Return the signs that most of many texts have around a number; none where they have no such."""
+    before = f"regexp_extract(v, {literal(_BEFORE)}, 1)"
+    after = f"regexp_extract(v, {literal(_AFTER)}, 1)"
+    *most, rows, texts = ask(f"mode({before}), mode({after}), count(*) FILTER ({before} || {after} <> ''), count(*)")
+    return Signs(*most) if texts > DEFAULT_BINS and 2 * rows > texts else UNSIGNED
+
+
+def _first(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
+    """Return the first that all texts fit, but for odd words; None where none is."""
     *odd, texts = ask(", ".join(f"count(*) FILTER (NOT ({one.fits()}))" for one in candidates) + ", count(*)")
     few = [one for one, strays in zip(candidates, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
     for one in sorted(few, key=lambda one: odd[candidates.index(one)] > 0):  # those without a stray come first
@@ -145,7 +171,7 @@ def spelling(ask: Ask, marks: Dialect = PLAIN) -> Spelling:
         words = _words(ask, one) if strays else ()
         if not strays or _are_marks(words, texts - strays):
             return replace(one, missing=words)
-    return Spelling("VARCHAR")
+    return None
 
 
 def _words(ask: Ask, one: Spelling) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from understudy.schema import declaration as d
 from understudy.schema.moments import clock_pattern, format_grain, format_pattern, step_seconds
 from understudy.schema.problems import Wrong
 from understudy.schema.scales import Clock, Continuous, Decimals, Moments, Scale, Whole
+from understudy.schema.signs import Signs
 from understudy.schema.typed import DAY
 
 EXACT = 2**53  # beyond this, float64 no longer holds every whole number
@@ -24,8 +25,8 @@ Ranged = d.Integer | d.Real | d.Date | d.DateTime | d.Time
 def build_scale(declared: Ranged) -> Scale:
     """Build the scale of a column; raises Wrong."""
     if isinstance(declared, d.Integer):
-        arrow = pa.type_for_alias(declared.type)
-        return Whole(arrow) if declared.step in (None, 1) else Decimals(arrow, 0, declared.step)
+        arrow, signs = pa.type_for_alias(declared.type), _signs(declared)
+        return Whole(arrow, signs=signs) if declared.step in (None, 1) else Decimals(arrow, 0, declared.step, signs=signs)
     if isinstance(declared, d.Real):
         return _real_scale(declared)
     if isinstance(declared, d.Time):
@@ -39,6 +40,10 @@ def build_scale(declared: Ranged) -> Scale:
     return _datetime_scale(declared, extra)
 
 
+def _signs(declared: d.Integer | d.Real) -> Signs:
+    return Signs(declared.before or "", declared.after or "")
+
+
 def _real_scale(declared: d.Real) -> Scale:
     match = re.match(r"decimal\((\d+), ?(\d+)\)", declared.type)
     if match is not None:
@@ -47,12 +52,12 @@ def _real_scale(declared: d.Real) -> Scale:
             raise Wrong("a decimal type has at most 15 digits, the decimals included.", "type")
         if declared.decimals not in (None, places):
             raise Wrong(f"decimals must be {places}, as the type says; leave it out.", "decimals")
-        return Decimals(pa.decimal128(precision, places), places, _units(declared, places))
+        return Decimals(pa.decimal128(precision, places), places, _units(declared, places), signs=_signs(declared))
     arrow = pa.type_for_alias(declared.type)
     if declared.decimals is None and declared.step is None:
-        return Continuous(arrow)
+        return Continuous(arrow, signs=_signs(declared))
     places = _places_of(declared.step or 1) if declared.decimals is None else declared.decimals
-    return Decimals(arrow, places, _units(declared, places))
+    return Decimals(arrow, places, _units(declared, places), signs=_signs(declared))
 
 
 def _places_of(step: float) -> int:

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from understudy.schema.signs import SIGN
+
 DEFAULT_BINS = 32  # as in the preprocessing of the AIM paper
 MAX_CODES = 100_000
 MAX_ROWS_PER_PERSON = 1_000_000
@@ -159,10 +161,17 @@ class _Binned(_Column):
     )
 
 
+SIGNS = "^[ \u00a0\u202f]?" + SIGN + "[ \u00a0\u202f]?$"
+BEFORE = Field(default=None, pattern=SIGNS, max_length=20, description='What stands before each number in a text file: "$".')
+AFTER = Field(default=None, pattern=SIGNS, max_length=20, description='What stands after each number in a text file: " %".')
+
+
 class Integer(_Binned):
     """Whole numbers between bounds."""
 
     kind: Literal["integer"]
+    before: str | None = BEFORE
+    after: str | None = AFTER
     min: int | None = Field(default=None, description="The smallest value.")
     max: int | None = Field(default=None, description="The largest value.")
     bins: int = Field(
@@ -185,6 +194,8 @@ class Real(_Binned):
     """Real numbers between bounds."""
 
     kind: Literal["real"]
+    before: str | None = BEFORE
+    after: str | None = AFTER
     min: Bound | None = Field(default=None, description="The smallest value.")
     max: Bound | None = Field(default=None, description="The largest value.")
     bins: int = Field(default=DEFAULT_BINS, ge=1, le=MAX_CODES, description="How many bins of equal width.")

@@ -6,7 +6,7 @@ Reading sees private rows and never raises on a value.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -21,14 +21,19 @@ from understudy.schema.cells import Kind
 from understudy.schema.declaration import END_OF_DAY
 from understudy.schema.moments import CLOCK, ISO, end_of_day, moments_in, seconds_of, to_utc
 from understudy.schema.reading import Values, flags, numbers_in
+from understudy.schema.signs import UNSIGNED, Signs
 from understudy.schema.typed import DAY, PER_SECOND
 
 
 @dataclass(frozen=True)
 class Scale(ABC):
-    """How the user's values become numbers that bins understand, and back; ``type`` is that of the values."""
+    """How the user's values become numbers that bins understand, and back; ``type`` is that of the values.
+
+    ``signs`` stand around numbers in text files.
+    """
 
     type: pa.DataType
+    signs: Signs = field(default=UNSIGNED, kw_only=True)
 
     def of_numbers(self, numbers: NDArray[np.float64]) -> Numbers | None:
         """Return numbers as numbers of this scale; None when it has none."""
@@ -56,7 +61,7 @@ class Scale(ABC):
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return the user's values as a text file spells them."""
-        return pc.cast(values, pa.string())
+        return self.signs.worn(pc.cast(values, pa.string()))
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class Continuous(Scale):
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read numbers, never raising on a value."""
-        read = numbers_in(text, nulls)
+        read = numbers_in(self.signs.bare(text), nulls)
         return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -116,7 +121,7 @@ class Decimals(Scale):
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read numbers and round them to the declared decimals and step."""
-        read = numbers_in(text, nulls)
+        read = numbers_in(self.signs.bare(text), nulls)
         return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -139,9 +144,9 @@ class Decimals(Scale):
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Spell numbers with their decimals, also where these are zeros."""
         if not pa.types.is_floating(self.type):
-            return pc.cast(values, pa.string())
+            return super().spell(values)
         exact = pc.round(pc.cast(values, pa.float64()), self.decimals)
-        return pc.cast(pc.cast(exact, pa.decimal128(38, self.decimals)), pa.string())
+        return super().spell(pc.cast(exact, pa.decimal128(38, self.decimals)))
 
 
 @dataclass(frozen=True)

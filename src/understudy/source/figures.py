@@ -14,6 +14,11 @@ import pyarrow.compute as pc
 
 from understudy.schema.dialect import POINT, THOUSANDS, Dialect
 from understudy.schema.reading import NUMBER
+from understudy.schema.signs import SIGN
+
+_SIGNED = (
+    rf"^(?P<before>(?:[+-]?{SIGN}\s?)?)(?P<number>[+-]?[0-9.,][0-9.,' \x{{a0}}\x{{202f}}\x{{2019}}]*)(?P<after>(?:{SIGN})?)$"
+)
 
 
 def has_plain_numbers(dialect: Dialect) -> bool:
@@ -32,7 +37,21 @@ def with_plain_numbers(batch: pa.RecordBatch, dialect: Dialect, figures: Collect
 
 
 def plain_numbers(text: pa.Array, dialect: Dialect) -> pa.Array:
-    """Return texts in which a number of the dialect has a decimal point, and nothing between its thousands."""
+    """Return texts in which a number of the dialect has a decimal point, and nothing between its thousands.
+
+    Signs may stand around a number, and stay: of $1,234.50 and 12,5 % what is between them is looked at.
+    """
+    parts = pc.extract_regex(pc.utf8_trim_whitespace(text), pattern=_SIGNED)
+    before, number, after = (pc.struct_field(parts, name) for name in ("before", "number", "after"))
+    nothing = pa.scalar("", text.type)
+    some = pc.fill_null(pc.not_equal(pc.binary_join_element_wise(before, after, nothing), nothing), False)
+    plain = _plain(text, dialect)
+    if not pc.any(some).as_py():
+        return plain
+    return pc.if_else(some, pc.binary_join_element_wise(before, _plain(number, dialect), after, nothing), plain)
+
+
+def _plain(text: pa.Array, dialect: Dialect) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(text)
     bare = (
         pc.replace_substring_regex(trimmed, pattern=between_thousands(dialect), replacement="")
