@@ -28,7 +28,7 @@ from understudy.report.charts.distribution import DENSITY, UNSCALED, distributio
 from understudy.report.data import BoundView, ColumnView, ReportData, SumsView, Value, column_view, report_data
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
-from understudy.report.markup import Html
+from understudy.report.markup import Html, spoken
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
 from understudy.schema import parse_schema
@@ -268,6 +268,24 @@ def test_the_area_of_a_bar_is_its_share() -> None:
     assert "densest: bin 1, 40%" in drawn
 
 
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        (("0.00", "250000.00"), ["0", "250,000"]),
+        (("-12000", "6250"), ["-12,000", "6250"]),
+        (("1955", "2015"), ["1955", "2015"]),
+        (("0.25", "2013-01-01"), ["0.25", "2013-01-01"]),
+    ],
+)
+def test_numbers_below_a_histogram_are_written_as_figures_are(ends: tuple[str, str], shown: list[str]) -> None:
+    column = view([1, 1, 10])
+    labels = (f"{ends[0]} to 1", "2", f"3 to {ends[1]}")
+    values = tuple(replace(v, label=label) for v, label in zip(column.values, labels, strict=True))
+    found = re.search('<p class="axis">(.*?)</p>', distribution(replace(column, values=values)))
+    assert found is not None
+    assert re.findall("<span>(.*?)</span>", found[1]) == shown
+
+
 def test_bins_have_the_widths_that_the_schema_declares() -> None:
     text = """
 [columns.age]
@@ -300,7 +318,8 @@ def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: Repor
     without = page(report, columns=tuple(replace(c, figures=()) for c in report.columns))
     assert NUMBERS not in without
     assert "its numbers" not in without
-    assert NOT_WORKED_OUT in page(report)
+    assert spoken(NOT_WORKED_OUT) in page(report)
+    assert "<code>understudy query</code>" in page(report)
     assert "Real, expected" not in page(report)
 
 
@@ -312,7 +331,7 @@ def test_where_real_numbers_are_expected_stands_beside_them(seeded: Release) -> 
     for name, query in (("Mean", "mean(delta)"), ("Total", "total(delta)"), ("95% below", "quantile(delta, 0.95)")):
         assert found[name] == seeded.answer(query).lines()[0][1]
     assert EXPECTED in shown
-    assert NOT_WORKED_OUT not in shown
+    assert spoken(NOT_WORKED_OUT) not in shown
 
 
 def test_sums_stand_with_their_bounds_where_the_workload_asks_for_them(report: ReportData) -> None:
@@ -343,7 +362,7 @@ def test_sums_of_a_release_are_those_that_it_bounds() -> None:
 def test_an_evaluation_without_held_out_rows_says_so(seeded: Release) -> None:
     evaluation = evaluate(seeded.arrow, seeded)
     root, _ = read(render_evaluation(evaluation))
-    assert WITHOUT in root.text
+    assert WITHOUT.replace("`", "") in root.text
     assert "Predicting" not in root.text
     assert "Group by group" not in root.text
     assert "drawn at random: " not in root.text
@@ -358,7 +377,7 @@ def test_an_evaluation_with_everything_shows_it() -> None:
     found = evaluate(data, release, holdout=codes({"a": 3, "b": 4, "c": 30}, rows=500)[0], target="a", by=["b"])
     root, problems = read(render_evaluation(found))
     assert problems == []
-    assert WITHOUT not in root.text
+    assert WITHOUT.replace("`", "") not in root.text
     assert found.prediction is not None
     assert [cells[0] for cells in table(root, "Predicting a")] == ["Real", "Synthetic", "Always the most frequent value"]
     groups = table(root, "Groups of b")
