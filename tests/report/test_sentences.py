@@ -114,6 +114,61 @@ def test_beyond_forty_columns_the_map_becomes_a_list_of_the_worst(report: Report
     assert "c039 × c040" in read(listed)[0].all("section")[2].all("ol")[0].all("li")[0].text.replace("  ", " ")
 
 
+@pytest.mark.parametrize("columns", [6, MOST_DRAWN + 1])
+def test_a_bound_above_all_that_tables_can_differ_by_is_said_to_say_nothing(report: ReportData, columns: int) -> None:
+    wide = wide_report(report, columns)
+    silent = (replace(wide.pairs[0], share=2.01), replace(wide.pairs[1], share=2.0))
+    for number, words in ((0, ""), (1, "1 of these bounds is as large as that and says nothing."), (2, "are as large")):
+        pairs = (*silent[:number], *wide.pairs[number:])
+        bounds = tuple(sorted(pairs, key=lambda b: b.share))
+        root, _ = read(release_page.render(replace(wide, pairs=pairs, bounds=bounds, queries=len(bounds))))
+        _, _, of_pairs, of_bounds = (section.text for section in root.all("section")[:4])
+        assert ("nothing" in of_pairs) == bool(number)
+        assert words in of_pairs
+        assert ("of the others that may be furthest off" in of_pairs) == bool(number and columns > MOST_DRAWN)
+        assert (f"{number} bound{'s' * (number != 1)} of 200% or more" in of_bounds) == bool(number)
+        drawn = [item.text for ranking in root.all("ol") if "ranking" in ranking.classes() for item in ranking.all("li")]
+        assert drawn
+        assert not any("c000" in text for text in drawn[:24] if number and "201%" in text)
+
+
+def test_bounds_that_all_say_nothing_are_not_a_list_of_the_worst(report: ReportData) -> None:
+    wide = wide_report(report, MOST_DRAWN + 1)
+    silent = tuple(replace(b, share=2.5) for b in wide.pairs)
+    shown = release_page.render(replace(wide, pairs=silent, bounds=silent, queries=len(silent)))
+    assert "that may be furthest off" not in shown
+    assert f"{len(silent)} bounds of 200% or more say nothing." in shown
+
+
+def test_the_middle_one_is_of_those_that_have_a_bound(report: ReportData) -> None:
+    assert "for the middle one of the workload's marginals" in page(report, queries=len(report.bounds))
+    some = page(report, queries=4_000)
+    assert f"for the middle one of those {len(report.bounds)} of the workload" in some
+    assert "4,000 marginals that have a bound" in some
+    assert "for the middle one of the workload" not in some
+
+
+def test_the_terminal_says_how_many_of_the_workload_have_a_bound(seeded: Release) -> None:
+    known = seeded.manifest.workload_bounds()
+    assert f"of {len(known)} of the" not in as_text(seeded.manifest)
+    fewer = [b for b in seeded.manifest.bounds if b is not known[0]]
+    said = as_text(seeded.manifest.model_copy(update={"bounds": fewer}))
+    assert f"; of {len(known) - 1} of the workload's {len(known)}, the middle one" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "row"),
+    [
+        (("time_limit", "300.0"), ["Time limit", "5 min 00 s"]),
+        (("max_size", "83886080"), ["Largest model", "80 MB"]),
+        (("rounds", "7"), ["Option: rounds", "7"]),
+    ],
+)
+def test_options_of_a_command_are_told_in_words(report: ReportData, option: tuple[str, str], row: list[str]) -> None:
+    root, _ = read(page(report, options=(option,)))
+    assert row in [list(cells) for cells in table(root, "Settings of the run")]
+
+
 def test_many_columns_are_grouped_and_can_be_searched(report: ReportData) -> None:
     few, many = (release_page.render(wide_report(report, n)) for n in (MANY, MANY + 1))
     assert "Find a column" not in few

@@ -7,7 +7,7 @@ from html import escape
 import pyarrow as pa
 
 from understudy.manifest.manifest import Manifest
-from understudy.manifest.promise import confidence, learning, opened_words, parameters, public_words, unit_words
+from understudy.manifest.promise import FARTHEST, confidence, learning, opened_words, parameters, public_words, unit_words
 from understudy.quantities import percent, show_size
 
 STYLE = "border:2px solid #b00020;color:#b00020;padding:.4em;font-weight:bold"
@@ -35,8 +35,6 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
     )
 
 
-FARTHEST = 2.0
-"""The counts of two tables of as many rows differ by so many times the rows at most: a bound above that says nothing."""
 ALONE = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
 
 
@@ -54,7 +52,9 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     how = f"{manifest.mechanism.name}{in_rounds}, {len(manifest.charges)} charges"
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
     middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
-    spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
+    asked = manifest.workload_marginals()
+    whose = "of the workload's" if len(shares) == asked else f"of {len(shares):,} of the workload's {asked:,}"
+    spread = f"; {whose}, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     spread += "; a bound above 200% says nothing" if shares and shares[-1] > FARTHEST else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),
