@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 from understudy.evaluate import Evaluation, evaluate
 from understudy.release import Release
 from understudy.report import write_evaluation, write_report
+from understudy.report.data import Value, report_data
+from understudy.report.release_page import render
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip(
@@ -194,6 +197,36 @@ def test_the_map_of_pairs_fits_on_a_phone(browser: Any, pages: dict[str, Path], 
     with Opened(browser, pages["wide"], width) as opened:
         room, taken = opened.page.evaluate("(e => [e.clientWidth, e.scrollWidth])(document.querySelector('#pairs .scroll'))")
         assert 0 < taken <= room
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("labels", [("MQ", "WN", "OO"), ("MCO", "DTW", "DFW"), ("EWR (WM)", "東京都", "null")])
+def test_short_labels_and_shares_stay_on_one_line(
+    browser: Any, people: Release, tmp_path: Path, labels: tuple[str, ...], width: int
+) -> None:
+    report = report_data(people)
+    values = [Value(label, count, None, None) for label, count in zip(labels, (1e6, 5.0, 1.0), strict=True)]
+    path = tmp_path / "page.html"
+    column = replace(report.columns[1], ordered=False, values=tuple(values), radius=None)
+    path.write_text(render(replace(report, columns=(column,))), encoding="utf-8")
+    lines = """() => [...document.querySelectorAll('.row .label, .row .number')].map(e => {
+        const range = document.createRange(); range.selectNodeContents(e);
+        return [e.textContent, new Set([...range.getClientRects()].map(r => Math.round(r.top))).size,
+            e.scrollWidth <= e.clientWidth]; })"""
+    with Opened(browser, path, width) as opened:
+        found = opened.page.evaluate(lines)
+    assert [text for text, _, _ in found][1::2] == ["100%", "<0.01%", "<0.01%"]
+    assert [text for text, lines, fits in found if lines != 1 or not fits] == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_scores_are_explained_in_sight(browser: Any, pages: dict[str, Path], width: int) -> None:
+    with Opened(browser, pages["evaluation"], width) as opened:
+        wide, across, high, down = opened.page.evaluate("""() => { const e = [...document.querySelectorAll('.scroll')]
+            .find(e => e.ariaLabel === 'Scores that people know');
+            return [e.clientWidth, e.scrollWidth, e.clientHeight, e.scrollHeight]; }""")
+        assert 0 < across <= wide
+        assert 0 < down <= high
 
 
 def test_the_check_of_contrast_can_fail(browser: Any, pages: dict[str, Path]) -> None:

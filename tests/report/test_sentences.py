@@ -28,7 +28,7 @@ from understudy.report.charts.distribution import DENSITY, UNSCALED, distributio
 from understudy.report.data import BoundView, ColumnView, ReportData, SumsView, Value, column_view, report_data
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
-from understudy.report.markup import Html
+from understudy.report.markup import Html, spoken
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, RESIDUALS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
 from understudy.schema import parse_schema
@@ -120,6 +120,61 @@ def test_beyond_forty_columns_the_map_becomes_a_list_of_the_worst(report: Report
     assert 'class="heat' not in listed
     assert worst in listed
     assert "c039 × c040" in read(listed)[0].all("section")[2].all("ol")[0].all("li")[0].text.replace("  ", " ")
+
+
+@pytest.mark.parametrize("columns", [6, MOST_DRAWN + 1])
+def test_a_bound_above_all_that_tables_can_differ_by_is_said_to_say_nothing(report: ReportData, columns: int) -> None:
+    wide = wide_report(report, columns)
+    silent = (replace(wide.pairs[0], share=2.01), replace(wide.pairs[1], share=2.0))
+    for number, words in ((0, ""), (1, "1 of these bounds is as large as that and says nothing."), (2, "are as large")):
+        pairs = (*silent[:number], *wide.pairs[number:])
+        bounds = tuple(sorted(pairs, key=lambda b: b.share))
+        root, _ = read(release_page.render(replace(wide, pairs=pairs, bounds=bounds, queries=len(bounds))))
+        _, _, of_pairs, of_bounds = (section.text for section in root.all("section")[:4])
+        assert ("nothing" in of_pairs) == bool(number)
+        assert words in of_pairs
+        assert ("of the others that may be furthest off" in of_pairs) == bool(number and columns > MOST_DRAWN)
+        assert (f"{number} bound{'s' * (number != 1)} of 200% or more" in of_bounds) == bool(number)
+        drawn = [item.text for ranking in root.all("ol") if "ranking" in ranking.classes() for item in ranking.all("li")]
+        assert drawn
+        assert not any("c000" in text for text in drawn[:24] if number and "201%" in text)
+
+
+def test_bounds_that_all_say_nothing_are_not_a_list_of_the_worst(report: ReportData) -> None:
+    wide = wide_report(report, MOST_DRAWN + 1)
+    silent = tuple(replace(b, share=2.5) for b in wide.pairs)
+    shown = release_page.render(replace(wide, pairs=silent, bounds=silent, queries=len(silent)))
+    assert "that may be furthest off" not in shown
+    assert f"{len(silent)} bounds of 200% or more say nothing." in shown
+
+
+def test_the_middle_one_is_of_those_that_have_a_bound(report: ReportData) -> None:
+    assert "for the middle one of the workload's marginals" in page(report, queries=len(report.bounds))
+    some = page(report, queries=4_000)
+    assert f"for the middle one of those {len(report.bounds)} of the workload" in some
+    assert "4,000 marginals that have a bound" in some
+    assert "for the middle one of the workload" not in some
+
+
+def test_the_terminal_says_how_many_of_the_workload_have_a_bound(seeded: Release) -> None:
+    known = seeded.manifest.workload_bounds()
+    assert f"of {len(known)} of the" not in as_text(seeded.manifest)
+    fewer = [b for b in seeded.manifest.bounds if b is not known[0]]
+    said = as_text(seeded.manifest.model_copy(update={"bounds": fewer}))
+    assert f"; of {len(known) - 1} of the workload's {len(known)}, the middle one" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "row"),
+    [
+        (("time_limit", "300.0"), ["Time limit", "5 min 00 s"]),
+        (("max_size", "83886080"), ["Largest model", "80 MB"]),
+        (("rounds", "7"), ["Option: rounds", "7"]),
+    ],
+)
+def test_options_of_a_command_are_told_in_words(report: ReportData, option: tuple[str, str], row: list[str]) -> None:
+    root, _ = read(page(report, options=(option,)))
+    assert row in [list(cells) for cells in table(root, "Settings of the run")]
 
 
 def test_many_columns_are_grouped_and_can_be_searched(report: ReportData) -> None:
@@ -276,6 +331,24 @@ def test_the_area_of_a_bar_is_its_share() -> None:
     assert "densest: bin 1, 40%" in drawn
 
 
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        (("0.00", "250000.00"), ["0", "250,000"]),
+        (("-12000", "6250"), ["-12,000", "6250"]),
+        (("1955", "2015"), ["1955", "2015"]),
+        (("0.25", "2013-01-01"), ["0.25", "2013-01-01"]),
+    ],
+)
+def test_numbers_below_a_histogram_are_written_as_figures_are(ends: tuple[str, str], shown: list[str]) -> None:
+    column = view([1, 1, 10])
+    labels = (f"{ends[0]} to 1", "2", f"3 to {ends[1]}")
+    values = tuple(replace(v, label=label) for v, label in zip(column.values, labels, strict=True))
+    found = re.search('<p class="axis">(.*?)</p>', distribution(replace(column, values=values)))
+    assert found is not None
+    assert re.findall("<span>(.*?)</span>", found[1]) == shown
+
+
 def test_bins_have_the_widths_that_the_schema_declares() -> None:
     text = """
 [columns.age]
@@ -308,7 +381,8 @@ def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: Repor
     without = page(report, columns=tuple(replace(c, figures=()) for c in report.columns))
     assert NUMBERS not in without
     assert "its numbers" not in without
-    assert NOT_WORKED_OUT in page(report)
+    assert spoken(NOT_WORKED_OUT) in page(report)
+    assert "<code>understudy query</code>" in page(report)
     assert "Real, expected" not in page(report)
 
 
@@ -320,7 +394,7 @@ def test_where_real_numbers_are_expected_stands_beside_them(seeded: Release) -> 
     for name, query in (("Mean", "mean(delta)"), ("Total", "total(delta)"), ("95% below", "quantile(delta, 0.95)")):
         assert found[name] == seeded.answer(query).lines()[0][1]
     assert EXPECTED in shown
-    assert NOT_WORKED_OUT not in shown
+    assert spoken(NOT_WORKED_OUT) not in shown
 
 
 def test_sums_stand_with_their_bounds_where_the_workload_asks_for_them(report: ReportData) -> None:
@@ -351,7 +425,7 @@ def test_sums_of_a_release_are_those_that_it_bounds() -> None:
 def test_an_evaluation_without_held_out_rows_says_so(seeded: Release) -> None:
     evaluation = evaluate(seeded.arrow, seeded)
     root, _ = read(render_evaluation(evaluation))
-    assert WITHOUT in root.text
+    assert WITHOUT.replace("`", "") in root.text
     assert "Predicting" not in root.text
     assert "Group by group" not in root.text
     assert "drawn at random: " not in root.text
@@ -366,7 +440,7 @@ def test_an_evaluation_with_everything_shows_it() -> None:
     found = evaluate(data, release, holdout=codes({"a": 3, "b": 4, "c": 30}, rows=500)[0], target="a", by=["b"])
     root, problems = read(render_evaluation(found))
     assert problems == []
-    assert WITHOUT not in root.text
+    assert WITHOUT.replace("`", "") not in root.text
     assert found.prediction is not None
     assert [cells[0] for cells in table(root, "Predicting a")] == ["Real", "Synthetic", "Always the most frequent value"]
     groups = table(root, "Groups of b")

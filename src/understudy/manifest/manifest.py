@@ -299,6 +299,11 @@ class Manifest(Entry):
     public: PublicEntry | None = Field(default=None, description="Null where the run was given no public table.")
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 
+    def workload_marginals(self) -> int:
+        """Return how many marginals the workload has; those that a rule says are queries, one each."""
+        listed = self.workload.marginals
+        return self.workload.queries if listed is None else len({tuple(query.attributes) for query in listed})
+
     def workload_bounds(self) -> list[BoundEntry]:
         """Return the bounds of the workload's own marginals, as opposed to parts of these."""
         rule = self.workload.rule

@@ -19,6 +19,8 @@ from understudy.privacy.cost import float_below
 
 DIGITS = 6
 """Significant digits of epsilon, delta and rho."""
+FARTHEST = 2.0
+"""The counts of two tables of as many rows differ by so many times the rows at most: a bound above that says nothing."""
 LARGEST = 600
 """Beyond this epsilon, its factor is told by its power of ten."""
 

@@ -175,4 +175,4 @@ def _finer_codes(column: Binned) -> int:
 
 def summable(columns: Sequence[Column]) -> dict[str, Binned]:
     """Return the columns of numbers that have values inside their bins."""
-    return {c.name: c for c in columns if isinstance(c, Binned) and c.numeric and c.fine is not None}
+    return {c.name: c for c in columns if isinstance(c, Binned) and c.adds_up and c.fine is not None}

@@ -52,7 +52,9 @@ def _asked(function: str, inner: str, by: tuple[str, ...], schema: Schema) -> As
         return _counting(function, inner, by, schema)
     if function != "quantile":
         return Asked(function, _name(inner, schema), by)
-    column, _, level = inner.rpartition(",")
+    column, comma, level = inner.rpartition(",")
+    if not comma:
+        raise UserError(f'A quantile needs a column and a share, as in quantile(income, 0.9), not "{inner}".')
     return Asked(function, _name(column, schema), by, _level(level))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.errors import UserError
@@ -37,7 +38,7 @@ class Computing:
         column = None if asked.column is None else schema[asked.column]
         if column is None or asked.value is not None:
             return cls(asked, column, None if column is None or asked.value is None else _code(column, asked.value))
-        if not isinstance(column, Binned) or (asked.function == "total" and not column.numeric):
+        if not isinstance(column, Binned) or (asked.function == "total" and not column.adds_up):
             raise UserError(f'Column "{column.name}" has no numbers to make a {asked.function} of; use count or share.')
         return cls(asked, column, None)
 
@@ -71,12 +72,13 @@ class Computing:
 
     def written(self, numbers: Floats) -> pa.Array:
         """Return numbers as they are, and moments as the column has them; null for a group without rows."""
-        moments = self.of_values and isinstance(self.column, Binned) and not self.column.numeric
+        moments = self.of_values and isinstance(self.column, Binned) and not self.column.adds_up
         if not moments:
             return pa.array(numbers, from_pandas=True)
         assert isinstance(self.column, Binned)
         none = np.isnan(numbers)
-        return self.column.scale.write(np.where(none, 0, np.rint(numbers)).astype(np.int64), none)
+        found = self.column.scale.write(np.where(none, 0, np.rint(numbers)).astype(np.int64), none)
+        return pc.cast(found, pa.int64()) if self.column.numeric else found  # 1403 is a time, and not to be rounded
 
 
 def _over(part: Floats, whole: Floats) -> Floats:

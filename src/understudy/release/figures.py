@@ -18,6 +18,9 @@ from understudy.quantities import supported
 from understudy.release.asked import Asked, parse
 from understudy.release.computed import Computing
 from understudy.release.figure_intervals import Simulation, interval
+from understudy.schema import Column
+from understudy.schema.binned import Binned
+from understudy.schema.scales import Clock
 
 SHOWN = 40
 
@@ -68,6 +71,15 @@ class Figures:
             (_text(value), "") if low is None else between(value, low, high)
             for value, low, high in zip(values, self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
         ]
+
+    def expected(self, column: Column) -> str:
+        """Return the first interval as a report writes it: times of day by their clock, also where 1403 is one."""
+        scale, known = (column.scale if isinstance(column, Binned) else None), self.lower is not None
+        if not (isinstance(scale, Clock) and known and pa.types.is_int64(self.values.type)):
+            return self.lines()[0][1]
+        ends = [float(end[0].as_py()) for end in (self.lower, self.upper) if end is not None and end[0].is_valid]
+        numbers = scale.of_numbers(np.array(ends))
+        return "" if numbers is None else " to ".join(map(scale.show, numbers))
 
     def promise(self) -> str:
         """Say in words how far off the figures may be."""

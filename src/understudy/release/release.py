@@ -243,9 +243,9 @@ class Release(Contents):
             return {}
         found = self.schema[column]
         asked = {"Mean": Asked("mean", column, ())} | {n: Asked("quantile", column, (), at) for n, at in LEVELS.items()}
-        if isinstance(found, Binned) and found.numeric:
+        if isinstance(found, Binned) and found.adds_up:
             asked["Total"] = Asked("total", column, ())
-        return {name: computed(self._simulation, one, name).lines()[0][1] for name, one in asked.items()}
+        return {name: computed(self._simulation, one, name).expected(found) for name, one in asked.items()}
 
     def answer(self, query: str, *, least: float = 0, confidence: float | None = 0.95) -> Figures:
         """Return a figure for each group: ``mean(income) by region``, ``quantile(income, 0.9)``, ``share(sex = F) by year``.

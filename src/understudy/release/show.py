@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from understudy.manifest.manifest import Manifest
 from understudy.manifest.promise import (
+    FARTHEST,
     chosen_words,
     confidence,
     learning,
@@ -43,8 +44,6 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
     )
 
 
-FARTHEST = 2.0
-"""The counts of two tables of as many rows differ by so many times the rows at most: a bound above that says nothing."""
 ALONE = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
 
 
@@ -62,7 +61,9 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
     how = f"{manifest.mechanism.name}{in_rounds}, {len(manifest.charges)} charges"
     shares = sorted(b.table / max(manifest.table.total, 1.0) for b in manifest.workload_bounds())
     middle, worst = (percent(shares[len(shares) // 2]), percent(shares[-1])) if shares else ("", "")
-    spread = f"; of the workload's, the middle one {middle} and the worst {worst} of the rows" if shares else ""
+    asked = manifest.workload_marginals()
+    whose = "of the workload's" if len(shares) == asked else f"of {len(shares):,} of the workload's {asked:,}"
+    spread = f"; {whose}, the middle one {middle} and the worst {worst} of the rows" if shares else ""
     spread += "; a bound above 200% says nothing" if shares and shares[-1] > FARTHEST else ""
     return [
         ("privacy", promise if manifest.private else f"none promised; spent as if {promise}"),

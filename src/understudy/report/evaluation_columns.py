@@ -88,7 +88,8 @@ def _numbers(numbers: Numbers, column: Column) -> Html:
     rows += [_row(_percentile(q), both, level, column) for q, both in zip(QUANTILES, numbers.quantiles, strict=True)]
     heads = ("Number", "Real", "Synthetic", "Off by")
     shown = table(heads, rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean: synthetic {level(numbers.mean.synthetic)}, real {level(numbers.mean.real)}", shown)
+    made, real = (tag("span", level(number), class_="whole") for number in (numbers.mean.synthetic, numbers.mean.real))
+    return folded(words("Mean: synthetic ", made, ", real ", real), shown)
 
 
 def _shower(column: Column) -> Callable[[float], str]:
@@ -125,7 +126,7 @@ def _grouping(grouping: Grouping, evaluation: EvaluationData) -> Html:
     heads = (grouping.by, "Real", "Synthetic", "Total variation, mean", "worst", "of")
     return words(
         tag("h3", f"By {grouping.by}"),
-        table(heads, rows, caption=f"Groups of {grouping.by}"),
+        table(heads, rows, caption=f"Groups of {grouping.by}", words_last=True),
         (folded(f"{grouping.by} = {g.label}", _group(grouping.by, g, evaluation)) for g in grouping.groups if g.columns),
     )
 

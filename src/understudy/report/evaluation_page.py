@@ -14,7 +14,7 @@ from understudy.report.evaluation_rows import combinations, learning, records
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, digits, plural
 from understudy.report.page import Mark, Section, facts, page
-from understudy.report.tables import folded, names, plain_names, table
+from understudy.report.tables import folded, names, parted, plain_names, table
 
 INTERNAL = Mark("INTERNAL: NOT PRIVATE", "This page shows true counts of the real table. Keep it with the table.")
 MOST_RANKED = 6
@@ -101,11 +101,11 @@ def _summary(evaluation: EvaluationData) -> Html:
 
 def _scores(evaluation: EvaluationData) -> Html:
     rows = [
-        (name, data(score, digits(score)), say.KNOWN[name])
+        (parted(name), data(score, digits(score)), say.KNOWN[name])
         for name, score in evaluation.measured.scores.items()
         if score is not None
     ]
-    return table(("Score", "Value", "Averaged over"), rows, caption="Scores that people know")
+    return table(("Score", "Value", "Averaged over"), rows, caption="Scores that people know", words_last=True)
 
 
 def _pairs(evaluation: EvaluationData) -> Html:

@@ -7,13 +7,13 @@ from understudy.measures.prediction import Learnt, Prediction
 from understudy.quantities import percent
 from understudy.report import evaluation_words as say
 from understudy.report.evaluation_data import EvaluationData
-from understudy.report.markup import Child, Html, tag, words
+from understudy.report.markup import Child, Html, spoken, tag, words
 from understudy.report.numbers import count, data, plural
 from understudy.report.tables import table
 
 WITHOUT = (
     "No records were held out, so no one was attacked. Keep some back before the release is made, and give them with "
-    "--holdout (and a column to predict with --target)."
+    "`--holdout` (and a column to predict with `--target`)."
 )
 
 
@@ -88,7 +88,7 @@ def records(evaluation: EvaluationData) -> Html:
     found = evaluation.measured
     if found.nearest is None:
         return tag("p", "There are too few records to compare.")
-    attacked = _attacked(found.membership, evaluation.private) if found.membership is not None else tag("p", WITHOUT)
+    attacked = _attacked(found.membership, evaluation.private) if found.membership is not None else tag("p", spoken(WITHOUT))
     return words(_nearest(found.nearest), tag("h3", "Who was in the table?"), attacked)
 
 

@@ -45,6 +45,11 @@ def words(*children: Child) -> Html:
     return markup(children)
 
 
+def spoken(text: str) -> Html:
+    """Write a sentence in which what stands between backticks is typed on a command line."""
+    return markup(tag("code", part) if i % 2 else part for i, part in enumerate(text.split("`")))
+
+
 def _attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""

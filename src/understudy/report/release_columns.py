@@ -6,7 +6,7 @@ from understudy.manifest.promise import confidence
 from understudy.report.cards import MANY, Card, cards
 from understudy.report.charts.distribution import distribution, scaled_words
 from understudy.report.data import ColumnView, ReportData
-from understudy.report.markup import Html, tag, words
+from understudy.report.markup import Html, spoken, tag, words
 from understudy.report.numbers import data
 from understudy.report.tables import folded, table
 
@@ -23,7 +23,7 @@ EXPECTED = (
     "model's answer). How often that holds was measured on other tables; it is not proved."
 )
 NOT_WORKED_OUT = (
-    " Where the private table's own are expected, understudy query tells; understudy report puts it on this page."
+    " Where the private table's own are expected, `understudy query` tells; `understudy report` puts it on this page."
 )
 DERIVED = "Not shown, since they follow from other columns in every synthetic row: "
 ALONE = " Where the range is thin, this count is known well."
@@ -43,7 +43,7 @@ def columns(report: ReportData) -> Html:
     counted = tag("p", report.counted) if report.counted else None
     shown = [Card(c.name, c.kind, _card(c, paper=len(report.columns) <= MANY)) for c in report.columns]
     told = EXPECTED if any(f.expected for c in report.columns for f in c.figures) else NOT_WORKED_OUT
-    numbers = tag("p", NUMBERS + told) if any(c.figures for c in report.columns) else None
+    numbers = tag("p", spoken(NUMBERS + told)) if any(c.figures for c in report.columns) else None
     derived = tag("p", f"{DERIVED}{', '.join(report.derived)}.") if report.derived else None
     return words(
         tag("p", _said(report, measured)), numbers, counted, derived, tag("ul", keys, class_="legend"), cards(shown)
@@ -86,4 +86,5 @@ def _figures(column: ColumnView, *, paper: bool) -> Html | None:
     ]
     heads = ("Number", "Synthetic", *(("Real, expected",) if known else ()))
     shown = table(heads, rows, caption=f"{column.name}, its numbers")
-    return folded(f"Mean {named['Mean']}, median {named['Median']}", shown, paper=paper)
+    mean, median = (tag("span", named[name], class_="whole") for name in ("Mean", "Median"))
+    return folded(words("Mean ", mean, ", median ", median), shown, paper=paper)

@@ -6,7 +6,7 @@ Public: everything on it comes from ``ReportData``.
 from __future__ import annotations
 
 from understudy.manifest.promise import confidence, rounded_up
-from understudy.quantities import percent, show_size
+from understudy.quantities import percent, show_size, show_time
 from understudy.report import words as say
 from understudy.report.cards import script
 from understudy.report.charts.budget import budget_bar, round_columns
@@ -61,11 +61,18 @@ def _header(report: ReportData) -> Html:
     if worst is not None:
         middle = report.bounds[len(report.bounds) // 2]
         figures.append(
-            ("Error, at most", data(middle.share, percent(middle.share)), "for the middle one of the workload's marginals")
+            ("Error, at most", data(middle.share, percent(middle.share)), f"for the middle one of {_bounded(report)}")
         )
     description = tag("p", report.description, class_="lead") if report.description else None
     kicker = tag("p", "Report on a synthetic table", class_="kicker")
     return words(kicker, tag("h1", report.title), description, facts(figures))
+
+
+def _bounded(report: ReportData) -> str:
+    """Name the marginals of the workload that have a bound."""
+    if not report.without_bound:
+        return "the workload's marginals"
+    return f"those {count(len(report.bounds))} of the workload's {plural(report.queries, 'marginal')} that have a bound"
 
 
 def _budget(report: ReportData) -> Html:
@@ -120,8 +127,12 @@ def _rounds(report: ReportData) -> Html:
 
 
 def _option(name: str, value: str) -> tuple[str, str]:
-    """Return an option of the mechanism; the one that every run has is told in words."""
-    return ("Largest model", show_size(int(value))) if name == "max_size" and value.isdigit() else (f"Option: {name}", value)
+    """Return an option of the mechanism; those that a command has are told in words."""
+    if name == "max_size" and value.isdigit():
+        return "Largest model", show_size(int(value))
+    if name == "time_limit" and value.replace(".", "", 1).isdigit():
+        return "Time limit", show_time(float(value))
+    return f"Option: {name}", value
 
 
 def _making(report: ReportData) -> Html:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.manifest.promise import confidence
+from understudy.manifest.promise import FARTHEST, confidence
 from understudy.quantities import percent
 from understudy.report.charts.graph import graph
 from understudy.report.charts.heatmap import Cell, heatmap, legend
@@ -28,7 +28,7 @@ MOST_WORST = 24
 HOW = {
     "measured": "these columns were counted together, with noise, alone or with others",
     "checked": "the finished model was compared with the table on them once, with noise",
-    "inferred": "they were never chosen to be measured, which says that the model was not far off",
+    "inferred": "they were never chosen to be measured, which bounds how far off the model was",
 }
 """What the words in the tables of bounds mean."""
 
@@ -110,11 +110,12 @@ def pairs(report: ReportData) -> Html:
         f"add up to at most this share of the records, with probability {sure}. A record in the wrong cell counts twice, "
         "so about 200% is the worst there is."
     )
-    listed = sorted(report.pairs, key=lambda b: (-b.share, b.clique))[:MOST_PAIRS]
+    furthest = sorted(report.pairs, key=lambda b: (-b.share, b.clique))
+    listed = furthest[:MOST_PAIRS]
     name = "All" if len(listed) == len(report.pairs) else f"The {MOST_PAIRS:,} furthest off of"
     return words(
-        tag("p", said),
-        _map(report) if len(attributes) <= MOST_DRAWN else _worst(listed),
+        tag("p", said + _silent(report.pairs)),
+        _map(report) if len(attributes) <= MOST_DRAWN else _worst(furthest),
         folded(
             f"{name} {plural(len(report.pairs), 'pair')}, as a table",
             words(_bound_table([_bound_row(b) for b in listed], "Bounded error of every pair"), how(listed)),
@@ -134,14 +135,31 @@ def _map(report: ReportData) -> Html:
     )
 
 
-def _worst(listed: Sequence[BoundView]) -> Html:
+def _worst(furthest: Sequence[BoundView]) -> Html:
     """Return the pairs that are furthest off, where there are too many columns for a map."""
-    worst = listed[:MOST_WORST]
+    telling = _telling(furthest)
+    worst, others = telling[:MOST_WORST], " of the others" if len(telling) < len(furthest) else ""
+    if not worst:
+        return words()
     return words(
-        tag("h3", f"The {plural(len(worst), 'pair')} that may be furthest off"),
+        tag("h3", f"The {plural(len(worst), 'pair')}{others} that may be furthest off"),
         ranking([_ranked(b) for b in worst], peak=worst[0].share),
         how(worst),
     )
+
+
+def _telling(bounds: Sequence[BoundView]) -> list[BoundView]:
+    """Return the bounds that say something: no two tables of as many rows are farther apart than that."""
+    return [b for b in bounds if b.share < FARTHEST]
+
+
+def _silent(bounds: Sequence[BoundView]) -> str:
+    """Say how many bounds say nothing; empty where each says something."""
+    number = len(bounds) - len(_telling(bounds))
+    if not number:
+        return ""
+    such = "is as large as that and says" if number == 1 else "are as large as that and say"
+    return f" {count(number)} of these bounds {such} nothing."
 
 
 def how(bounds: Sequence[BoundView]) -> Html:
@@ -175,10 +193,11 @@ def marginals(report: ReportData) -> Html:
     """Return the closest and the furthest off of the workload's marginals."""
     if not report.bounds:
         return tag("p", "No marginal of the workload has a bound.")
-    few = min(MOST_RANKED, max(1, len(report.bounds) // 2))
-    peak = report.bounds[-1].share
-    best = ranking([_ranked(b) for b in report.bounds[:few]], peak=peak)
-    worst = ranking([_ranked(b) for b in reversed(report.bounds[-few:])], peak=peak)
+    drawn = _telling(report.bounds) or report.bounds
+    few = min(MOST_RANKED, max(1, len(drawn) // 2))
+    peak = drawn[-1].share
+    best = ranking([_ranked(b) for b in drawn[:few]], peak=peak)
+    worst = ranking([_ranked(b) for b in reversed(drawn[-few:])], peak=peak)
     said = (
         f"The workload is what the table was made to preserve: {plural(report.queries, 'marginal')} ({report.workload}). "
         f"Each bound holds with probability {confidence(report.confidence)} by itself"
@@ -195,7 +214,7 @@ def marginals(report: ReportData) -> Html:
     name = "All" if len(listed) == len(report.bounds) else f"The {MOST_LISTED} furthest off of"
     rows = [_bound_row(b) for b in reversed(listed)]
     return words(
-        tag("p", said + (gone if report.without_bound else "")),
+        tag("p", said + (gone if report.without_bound else "") + _vain(report)),
         tag("div", tag("div", tag("h3", "Closest"), best), tag("div", tag("h3", "Furthest off"), worst), class_="halves"),
         how(report.bounds),
         folded(
@@ -203,6 +222,15 @@ def marginals(report: ReportData) -> Html:
         ),
         _sums(report),
     )
+
+
+def _vain(report: ReportData) -> str:
+    """Say which bounds are not drawn, since they say nothing."""
+    number = len(report.bounds) - len(_telling(report.bounds))
+    if not number:
+        return ""
+    drawn = "; the drawings are of the others" if number < len(report.bounds) else ""
+    return f" {plural(number, 'bound')} of {percent(FARTHEST)} or more {'says' if number == 1 else 'say'} nothing{drawn}."
 
 
 def _sums(report: ReportData) -> Html | None:

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from understudy.report.markup import Child, Html, tag, words
 
+FEW = 16
+"""Rows of a table that is shown in its full height."""
+
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str, hidden: bool = True, text: int = 1
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    *,
+    caption: str,
+    hidden: bool = True,
+    text: int = 1,
+    words_last: bool = False,
 ) -> Html:
     """Return a table whose first cell of a row is its name and whose first ``text`` columns are words, not numbers.
 
+    With ``words_last``, so is the last one.
+
     It scrolls by itself where the screen is narrow, and the keyboard can reach it to scroll.
     """
-    head = tag("tr", (tag("th", name, scope="col", class_=_kind(i, text)) for i, name in enumerate(heads)))
-    body = (tag("tr", _cells(row, text)) for row in rows)
+    kinds = [None if i < text or (words_last and i == len(heads) - 1) else "n" for i in range(len(heads))]
+    head = tag("tr", (tag("th", name, scope="col", class_=kind) for name, kind in zip(heads, kinds, strict=True)))
+    body = [tag("tr", _cells(row, kinds)) for row in rows]
     title = tag("caption", caption, class_="unseen" if hidden else None)
     drawn = tag("table", title, tag("thead", head), tag("tbody", body))
-    return tag("div", drawn, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    scroll = "scroll few" if len(body) <= FEW else "scroll"
+    return tag("div", drawn, class_=scroll, role="region", aria_label=caption, tabindex="0")
 
 
-def _cells(row: Sequence[Child], text: int) -> Iterable[Html]:
+def _cells(row: Sequence[Child], kinds: Sequence[str | None]) -> Iterable[Html]:
     first, *others = row
     yield tag("th", first, scope="row")
-    for position, cell in enumerate(others, start=1):
-        yield tag("td", cell, class_=_kind(position, text))
+    for cell, kind in zip(others, kinds[1:], strict=True):
+        yield tag("td", cell, class_=kind)
 
 
-def _kind(position: int, text: int) -> str | None:
-    return None if position < text else "n"
-
-
-def folded(summary: str, body: Child, *, paper: bool = False) -> Html:
+def folded(summary: Child, body: Child, *, paper: bool = False) -> Html:
     """Return a part that opens on demand; on paper it is open with ``paper``, and otherwise left out."""
     return tag("details", tag("summary", summary), words(body), class_="paper" if paper else None)
 
@@ -69,6 +79,12 @@ def short(name: str, letters: int) -> str:
         return name
     tail = (letters - 1) // 2
     return f"{name[: letters - 1 - tail]}…{name[-tail:]}"
+
+
+def parted(name: str) -> Html:
+    """Write a name that a narrow cell may part before a capital: Category-Coverage."""
+    first, *others = re.split("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", name)
+    return words(first, ((tag("wbr"), other) for other in others))
 
 
 def plain_names(clique: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from math import ceil
 from understudy.manifest.promise import rounded_up
 from understudy.quantities import percent
 from understudy.report.data import ReportData
-from understudy.report.markup import Child, Html, tag, words
+from understudy.report.markup import Child, Html, spoken, tag, words
 from understudy.report.numbers import count, digits, plural
 
 HIGH = 0.25
@@ -64,8 +64,10 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
         ("Relations that were not kept.", _relations(report)),
         (
             "Combinations outside the workload.",
-            f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). Others may be far off; understudy "
-            "query says whether anything bounds one.",
+            words(
+                f"It asked for {plural(report.queries, 'marginal')} ({report.workload}). ",
+                spoken("Others may be far off; `understudy query` says whether anything bounds one."),
+            ),
         ),
         (
             "Standard errors and tests as if these were samples.",

@@ -50,8 +50,13 @@ class Binned(Column):
 
     @property
     def numeric(self) -> bool:
-        """Whether its values are numbers, not moments."""
+        """Whether its values are held as numbers. Times of day may be, too."""
         return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether its values are amounts, of which there is a total: numbers, and no moments however these are held."""
+        return self.numeric and not isinstance(self.scale, Moments | Clock)
 
     @property
     def in_figures(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from unicodedata import east_asian_width
 
 from understudy.quantities import percent
 from understudy.report.data import ColumnView, Value
@@ -18,8 +20,12 @@ ENDS = " to | … "
 """What the name of a bin, or of several, has between its ends."""
 MOST_LETTERS = 36
 """Of the names below a histogram; with more, the one in the middle is left out."""
+GROUPED = 10_000
+"""From here on digits are grouped by three."""
 MOST_ORDERED_ROWS = 12
 """Ordered values beyond this become a histogram."""
+WIDE, CAPITAL, SMALL, WIDEST = 1.02, 0.8, 0.66, "MWmw@%&"
+"""How wide letters are, in ems."""
 UNEQUAL, FINEST = 1.5, 200
 """Bins whose widths differ by this factor are unequal; one narrower than this part of all cannot be drawn to scale."""
 DENSITY = "bins of unequal width: the area of a bar is its share"
@@ -43,11 +49,16 @@ def distribution(column: ColumnView, labels: Labels = BAND) -> Html:
     """Return a figure: the chart, and the same as a table."""
     total = max(sum(v.synthetic for v in column.values), 1e-9)
     drawn = _histogram(column) if _is_histogram(column) else _rows(column, total)
-    in_rows = [len(v.label) for v in column.values if not (v.ordinary and _is_histogram(column))]
-    longest = min(max(in_rows, default=1), 40)
+    in_rows = [_ems(v.label) for v in column.values if not (v.ordinary and _is_histogram(column))]
+    longest = min(max(in_rows, default=1.0), 40.0)
     said = _described(column, total, labels)
-    chart = tag("div", drawn, class_="chart", role="img", aria_label=said, style=f"--letters:{longest}")
+    chart = tag("div", drawn, class_="chart", role="img", aria_label=said, style=f"--ems:{longest:.1f}")
     return words(chart, _as_table(column, total, labels))
+
+
+def _ems(label: str) -> float:
+    """Return how wide a label may be drawn, in ems: no font in use has wider letters."""
+    return sum(WIDE if c in WIDEST or east_asian_width(c) in "WF" else CAPITAL if c.isupper() else SMALL for c in label)
 
 
 def scaling(column: ColumnView) -> str:
@@ -208,9 +219,18 @@ def _axis(bars: Sequence[Value], by_density: bool) -> Html:
     """Name where the bars begin and end, and the middle one unless they are to scale. Letters must not shrink."""
     first, middle = (re.split(ENDS, bars[i].label)[0] for i in (0, len(bars) // 2))
     last = re.split(ENDS, bars[-1].label)[-1]
+    first, middle, last = map(_tick, (first, middle, last))
     fits = not by_density and len(first + middle + last) <= MOST_LETTERS
     shown = [first, middle, last] if fits else [first, last]
     return tag("p", (tag("span", name) for name in shown), class_="axis")
+
+
+def _tick(end: str) -> str:
+    """Write a number below a histogram as figures are: 250,000 for 250000.00. What is no number stays, and so do years."""
+    if re.fullmatch(r"-?\d+(\.0+)?", end) is None:
+        return end
+    number = int(Decimal(end))
+    return f"{number:,}" if abs(number) >= GROUPED else str(number)
 
 
 def _as_table(column: ColumnView, total: float, labels: Labels) -> Html:
