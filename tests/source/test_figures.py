@@ -292,8 +292,36 @@ def test_a_release_has_points_whatever_the_table_had(tmp_path: Path) -> None:
 
 
 def test_signs_around_numbers_stay_and_what_is_between_them_is_read() -> None:
-    texts = ["1.084,50 €", "$1", "-$1.234,50", "12.5 %", "12,5%", "k.A.", None, "1.2.2020", "5", "1.234 EUR", "€"]
-    plain = ["1084.50€", "$1", "-$1234.50", "12,5 %", "12.5%", "k.A.", None, "1.2.2020", "5", "1234EUR", "€"]
+    texts = [
+        "1.084,50 €",
+        "$1",
+        "-$1.234,50",
+        "12.5 %",
+        "12,5%",
+        "k.A.",
+        None,
+        "1.2.2020",
+        "5",
+        "1.234 EUR",
+        "€",
+        "<0,5",
+        "ca 0,5",
+    ]
+    plain = [
+        "1084.50€",
+        "$1",
+        "-$1234.50",
+        "12,5 %",
+        "12.5%",
+        "k.A.",
+        None,
+        "1.2.2020",
+        "5",
+        "1234EUR",
+        "€",
+        "<0,5",
+        "ca 0,5",
+    ]
     for kind in (pa.string(), pa.large_string()):
         assert plain_numbers(pa.array(texts, kind), GERMAN).to_pylist() == plain
         alone = [plain_numbers(pa.array([text], kind), GERMAN).to_pylist() for text in texts]

@@ -13,7 +13,7 @@ from typing import Any
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.dialect import POINT, Dialect
 from understudy.schema.moments import end_of_day
-from understudy.schema.signs import BARE, UNSIGNED, Signs
+from understudy.schema.signs import BARE, MONEY, UNITS, UNSIGNED, Signs
 from understudy.source.duck import literal
 from understudy.source.figures import between_thousands
 
@@ -37,10 +37,7 @@ MISSING_MARKS = (
     *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
 )
 """Texts that usually mean "missing" beside numbers and dates, in any case."""
-_MONEY = r"\p{Sc}|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|CNY|INR|AUD|CAD"
-_UNITS = "%|‰|°C?|(?:mg|g|kg|t|mm|cm|m|km|ml|l|s|min|h|kWh|MB|GB)"
-_BEFORE, _AFTER = rf"^[+-]?((?:{_MONEY})\s?)[+-]?[0-9.,]", rf"[0-9.,](\s?(?:{_MONEY}|{_UNITS}))$"
-"""Signs that a draft takes for such: other words before or after digits may make a code of them."""
+_BEFORE, _AFTER = rf"^[+-]?((?:{MONEY})\s?)[+-]?[0-9.,]", rf"[0-9.,](\s?(?:{MONEY}|{UNITS}))$"
 _ODD_WORDS = 2
 _MANY = 20
 """So many odd words may stand among so many different numbers before a column is one of text."""

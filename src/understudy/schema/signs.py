@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 
 SIGN = r"""[^0-9.,'"+\-\s]+"""
 """What a sign may be made of, beside a blank: nothing that belongs to numbers."""
+MONEY = r"\p{Sc}|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|CNY|INR|AUD|CAD"
+UNITS = "%|‰|°C?|mg|g|kg|t|mm|cm|m|km|ml|l|s|min|h|kWh|MB|GB"
+"""Signs that are taken for such where none is declared: other words beside digits may make a code of them, or a null."""
 BARE = r"\1\2\3"
 """What is left of a text that ``Signs.pattern`` describes."""
 

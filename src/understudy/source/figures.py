@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from understudy.schema.dialect import POINT, THOUSANDS, Dialect
 from understudy.schema.reading import NUMBER
-from understudy.schema.signs import SIGN
+from understudy.schema.signs import MONEY, UNITS
 
 _SIGNED = (
-    rf"^(?P<before>(?:[+-]?{SIGN}\s?)?)(?P<number>[+-]?[0-9.,][0-9.,' \x{{a0}}\x{{202f}}\x{{2019}}]*)(?P<after>(?:{SIGN})?)$"
+    rf"^(?P<before>(?:[+-]?(?:{MONEY})\s?)?)(?P<number>[+-]?[0-9.,][0-9.,' \x{{a0}}\x{{202f}}\x{{2019}}]*)"
+    rf"(?P<after>(?:{MONEY}|{UNITS})?)$"
 )
 
 
@@ -39,7 +40,7 @@ def with_plain_numbers(batch: pa.RecordBatch, dialect: Dialect, figures: Collect
 def plain_numbers(text: pa.Array, dialect: Dialect) -> pa.Array:
     """Return texts in which a number of the dialect has a decimal point, and nothing between its thousands.
 
-    Signs may stand around a number, and stay: of $1,234.50 and 12,5 % what is between them is looked at.
+    Usual signs may stand around a number, and stay: of $1,234.50 and 12,5 % what is between them is looked at.
     """
     parts = pc.extract_regex(pc.utf8_trim_whitespace(text), pattern=_SIGNED)
     before, number, after = (pc.struct_field(parts, name) for name in ("before", "number", "after"))
