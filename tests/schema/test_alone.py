@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from understudy.schema import parse_schema
@@ -72,7 +72,8 @@ WORDS = [
     "9" * 400,
     "x" * 5000,
 ]
-TEXTS = st.lists(st.none() | st.sampled_from([*NUMBERS, *TIMES, *DAYS, *WORDS]) | st.text(max_size=8), max_size=12)
+ALL = [None, *NUMBERS, *TIMES, *DAYS, *WORDS]
+TEXTS = st.lists(st.sampled_from(ALL) | st.text(max_size=8), max_size=12)
 BETWEEN = "min = -9\nmax = 90\nnullable = true\n"
 COLUMNS = {
     "sign before": f'kind = "integer"\n{BETWEEN}before = "$"\nnulls = ["$ -", -99]',
@@ -88,6 +89,7 @@ COLUMNS = {
 @pytest.mark.promise(27)
 @pytest.mark.parametrize("name", COLUMNS)
 @given(texts=TEXTS)
+@example(texts=ALL)
 def test_declared_columns_read_each_text_alone(name: str, texts: list[str | None]) -> None:
     column = parse_schema(f"[columns.x]\n{COLUMNS[name]}\n").columns[0]
     alone = [int(column.encode(pa.array([text], pa.string()))[0]) for text in texts]
@@ -97,6 +99,7 @@ def test_declared_columns_read_each_text_alone(name: str, texts: list[str | None
 
 @pytest.mark.promise(27)
 @given(texts=TEXTS)
+@example(texts=ALL)
 def test_the_ladder_has_a_cell_for_each_text_alone(texts: list[str | None]) -> None:
     climber = Climber("x")
     alone = [int(climber.encode(pa.array([text], pa.string()))[0]) for text in texts]
@@ -114,6 +117,7 @@ def test_days_that_the_ladder_does_not_know_are_texts(text: str) -> None:
 
 @pytest.mark.promise(27)
 @given(texts=TEXTS, dialect=st.sampled_from([Dialect(), Dialect(thousands=","), Dialect(decimal=",", thousands=".")]))
+@example(texts=ALL, dialect=Dialect(thousands=","))
 def test_numbers_of_text_files_are_spelled_anew_each_alone(texts: list[str | None], dialect: Dialect) -> None:
     alone = [plain_numbers(pa.array([text], pa.string()), dialect)[0].as_py() for text in texts]
     assert plain_numbers(pa.array(texts, pa.string()), dialect).to_pylist() == alone
