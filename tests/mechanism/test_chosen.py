@@ -145,6 +145,17 @@ def test_rows_that_were_asked_for_are_forecast_for_and_those_of_the_table_are_no
         assert made.forecast_rows == GUESSED_ROWS
 
 
+def test_what_is_planned_for_open_columns_is_what_a_run_gets() -> None:
+    declared = parse_schema('[columns.town]\nkind = "open"\n[columns.flag]\nkind = "boolean"\nnullable = true\n')
+    planned = understudy.plan(declared, rows=100, epsilon=0.05, workload="all-2way", rehearse=False)
+    texts = {one.name: [chr(ord("α") + number) for number in range(one.values)] for one in planned.opened}
+    before = asked(declared, "all-2way", 0.05, rows=100)
+    run = before.settled(before.schema.settled(texts))
+    assert (run.mechanism.name, run.forecasts) == (planned.mechanism, planned.forecasts)
+    assert run.budget == before.budget
+    assert before.forecasts != run.forecasts
+
+
 def test_a_release_says_which_it_was_and_why_wherever_somebody_looks(tmp_path: Path) -> None:
     pyarrow.csv.write_csv(table(60), tmp_path / "visits.csv")
     (tmp_path / "visits.toml").write_text(SCHEMA)
