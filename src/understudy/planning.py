@@ -178,7 +178,7 @@ def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
     """Return the run with made-up values of its open columns, and what is left of its budget after these."""
     texts = {one.name: [chr(ord("α") + number) for number in range(one.values)] for one in opened}
     left = replace(asked.budget, rho=(1 - OPEN_SHARE) * asked.budget.rho)
-    return replace(asked, budget=left).settled(asked.schema.settled(texts))
+    return replace(asked.settled(asked.schema.settled(texts)), budget=left)
 
 
 def _arithmetic(asked: Request, rows: int) -> Plan:

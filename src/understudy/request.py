@@ -147,10 +147,14 @@ class Request:
         return tuple(Shared(name, sigma_for(rho, self.unit), delta) for name in names)
 
     def settled(self, schema: Schema) -> Request:
-        """Return the same run, with the values of its open columns known; the budget is the one that was reserved."""
+        """Return the same run, with the values of its open columns known; the budget is the one that was reserved.
+
+        A mechanism is chosen for what the texts of open columns have left of it.
+        """
         assert self.again is not None
-        found = self.again(schema, self.budget, self.workload.on(schema.domain))
-        return replace(found, workload_name=self.workload_name, engine=self.engine)
+        left = replace(self.budget, rho=(1 - OPEN_SHARE) * self.budget.rho)
+        found = self.again(schema, left, self.workload.on(schema.domain))
+        return replace(found, budget=self.budget, workload_name=self.workload_name, engine=self.engine)
 
     def with_public(self, table: Any) -> Request:
         """Return the same run with a public table to start from; it is read now, and refused where it is of no use."""

@@ -28,6 +28,7 @@ import understudy
 from understudy.cli import main
 from understudy.errors import UserError
 from understudy.ledger import Ledger
+from understudy.mechanism import DEFAULT
 from understudy.privacy import Budget, Unit
 from understudy.schema import Schema, parse_schema
 from understudy.source import MemorySource, StreamedSource
@@ -176,6 +177,13 @@ def test_every_byte_of_a_release_is_the_same(name: str, form: str, pair: Pair, s
     refused = "only answers queries" in recorded.ending
     assert refused or {"release/release.json", "release/report.html", "release/synthetic.csv"} <= set(recorded.files)
     assert refused or recorded.events
+
+
+@pytest.mark.parametrize("pair", both(QUICK[1:4]))
+def test_every_byte_is_the_same_where_nobody_names_a_mechanism(pair: Pair, stage: Stage) -> None:
+    recorded, found = compared(stage, "arrow_table", pair, synthesizing(DEFAULT, pair.unit))
+    assert found == []
+    assert "forecast" in recorded.files["release/release.json"].decode()
 
 
 TYPED = ("pandas_frame", "pandas_nullable", "pandas_objects", "polars_frame", "polars_lazy", "arrow_dictionary")

@@ -56,6 +56,7 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
     ),
     "clock": ('kind = "time"\nnullable = true', ["05:17", "23:59", "24:00", "NA"]),
     "clock of digits": ('kind = "time"\nformat = "%H%M"\ntype = "int64"\nnulls = [9999]\nnullable = true', [517, 5, 9999]),
+    "clock to its end": ('kind = "time"\nmax = "24:00"\nnullable = true', ["00:00", "23:59", "12:30", "2400"]),
     "date": (f'kind = "date"\n{MONTHS}', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
     "date with nulls": (f'kind = "date"\n{MONTHS}\nnulls = ["9999-12-31"]', [dt.date(2020, 5, 6), dt.date(9999, 12, 31)]),
     "numbers with signs": (

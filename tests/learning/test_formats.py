@@ -77,3 +77,9 @@ def test_the_end_of_the_day_is_learnt_where_many_rows_have_it() -> None:
     learnt = learn_schema(rows, epsilon=4, seed=0)
     assert learnt["shut"].labels[-1] == "24:00"
     assert learnt["left"].labels[-1] == "23:00 to 23:59"
+
+
+def test_numbers_that_prove_no_times_of_day_are_learnt_for_what_is_left() -> None:
+    rows = {"n": [575, 1375] * (ROWS // 2)}
+    for column in learn_schema(rows, epsilon=1, seed=0).columns:  # the last question takes all that the column has
+        assert (column.kind, "575" in column.labels, "1375" in column.labels) == ("integer", True, True)

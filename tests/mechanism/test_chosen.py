@@ -16,7 +16,7 @@ from understudy import Schema
 from understudy.cli import main
 from understudy.errors import UserError
 from understudy.mechanism import DEFAULT, MECHANISMS
-from understudy.mechanism.choosing import FORECASTS, WIDE
+from understudy.mechanism.choosing import FORECASTS, GUESSED_ROWS, WIDE
 from understudy.mechanism.chosen import takers
 from understudy.request import Request, budget_of, options_of
 from understudy.schema import parse_schema
@@ -133,6 +133,27 @@ def test_sums_and_derived_columns_are_for_those_that_ask_for_them() -> None:
         assert "half" in found.schema.domain
         assert set(found.forecasts) == {"aim", "aim2"}
     assert asked(derived, [["a"]]).mechanism.name == "residuals"
+
+
+def test_rows_that_were_asked_for_are_forecast_for_and_those_of_the_table_are_not() -> None:
+    few, many, unsaid = asked(rows=50), asked(rows=50_000), asked()
+    assert few.forecasts != many.forecasts != unsaid.forecasts == asked(rows=GUESSED_ROWS).forecasts
+    settings: dict[str, Any] = {"epsilon": 10, "workload": "all-1way", "seed": 1, "progress": False}
+    for rows in (0, 1, 700):
+        made = understudy.synthesize(table(rows), schema(), **settings).manifest.mechanism
+        assert (made.name, made.forecasts) == (unsaid.mechanism.name, unsaid.forecasts)
+        assert made.forecast_rows == GUESSED_ROWS
+
+
+def test_what_is_planned_for_open_columns_is_what_a_run_gets() -> None:
+    declared = parse_schema('[columns.town]\nkind = "open"\n[columns.flag]\nkind = "boolean"\nnullable = true\n')
+    planned = understudy.plan(declared, rows=100, epsilon=0.05, workload="all-2way", rehearse=False)
+    texts = {one.name: [chr(ord("α") + number) for number in range(one.values)] for one in planned.opened}
+    before = asked(declared, "all-2way", 0.05, rows=100)
+    run = before.settled(before.schema.settled(texts))
+    assert (run.mechanism.name, run.forecasts) == (planned.mechanism, planned.forecasts)
+    assert run.budget == before.budget
+    assert before.forecasts != run.forecasts
 
 
 def test_a_release_says_which_it_was_and_why_wherever_somebody_looks(tmp_path: Path) -> None:

@@ -43,3 +43,14 @@ def test_numbers_with_signs_come_back_with_them(tmp_path: Path) -> None:
     lines = (tmp_path / "b.csv").read_text().splitlines()[1:]
     assert all(re.fullmatch(",".join(f"(?:{form})" for form in forms), line) for line in lines)
     assert read_table(tmp_path / "b.csv", schema).equals(made)
+
+
+def test_what_means_missing_may_be_spelled_with_signs() -> None:
+    column = parse_schema(
+        '[columns.p]\nkind = "real"\nbefore = "$"\ndecimals = 2\nmin = 0\nmax = 9\nbins = 9\nnullable = true\n'
+        'nulls = [-9, "$ -", "n/a"]\n'
+    ).columns[0]
+    texts = ["-$9.00", "$-9", "-9.0", "$ -", "n/a", "-", "$0.50"]
+    assert column.encode(pa.array(texts)).tolist() == [9, 9, 9, 9, 9, 9, 0]
+    written = column.spell(pa.chunked_array([column.decode(np.array([9, 9]), np.random.default_rng(0))]))
+    assert column.encode(written).tolist() == [9, 9]

@@ -125,7 +125,8 @@ class Binned(Column):
         reading.faults[values.unreadable] = Fault.UNREADABLE
         reading.faults[values.missing] = Fault.MISSING
         if len(self._null_digits):
-            reading.faults[np.isin(numbers_in(text).numbers, self._null_digits)] = Fault.MISSING
+            digits = self.scale.signs.numbers_in(text).numbers
+            reading.faults[np.isin(digits, self._null_digits)] = Fault.MISSING
         return reading
 
     def _placed(self, numbers: Numbers) -> Reading:

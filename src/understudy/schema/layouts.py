@@ -83,8 +83,10 @@ def placed(text: pa.Array) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.i
         alike = some.take(pa.array(here)).dictionary_encode()
         found = {form: _days(alike.dictionary, form)[alike.indices.to_numpy(zero_copy_only=False)] for form in formats}
         for family in layout:
+            own = found[family.formats[0]] + FIRST_DAY
             fits = np.logical_and.reduce([(days >= 0) == (form in family.formats) for form, days in found.items()])
-            yield number, rows[here[fits]], np.searchsorted(family.days, found[family.formats[0]][fits] + FIRST_DAY)
+            fits &= np.isin(own, family.days)  # 23:59:60 is on the next day, which may be none of these
+            yield number, rows[here[fits]], np.searchsorted(family.days, own[fits])
             number += 1
 
 

@@ -77,7 +77,7 @@ class Continuous(Scale):
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read numbers, never raising on a value."""
-        read = numbers_in(self.signs.bare(text), nulls)
+        read = self.signs.numbers_in(text, nulls)
         return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -121,7 +121,7 @@ class Decimals(Scale):
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read numbers and round them to the declared decimals and step."""
-        read = numbers_in(self.signs.bare(text), nulls)
+        read = self.signs.numbers_in(text, nulls)
         return Values(self.of_numbers(read.numbers.astype(np.float64)), read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from understudy.schema.reading import Values, missing_text, numbers_in
+
 SIGN = r"""[^0-9.,'"+\-\s]+"""
 """What a sign may be made of, beside a blank: nothing that belongs to numbers."""
 MONEY = r"\p{Sc}|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|CNY|INR|AUD|CAD"
@@ -42,6 +44,12 @@ class Signs:
         if not self:
             return text
         return pc.replace_substring_regex(pc.utf8_trim_whitespace(text), pattern=self.pattern, replacement=BARE)
+
+    def numbers_in(self, text: pa.Array, nulls: tuple[str, ...] = ()) -> Values:
+        """Read numbers with the signs, or without; a text that means "missing" may be spelled with them, too."""
+        found = numbers_in(self.bare(text), nulls)
+        missing = found.missing | missing_text(text, nulls)
+        return Values(found.numbers, missing, found.unreadable & ~missing)
 
     def worn(self, text: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return numbers as texts with the signs."""

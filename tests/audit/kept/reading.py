@@ -27,8 +27,8 @@ MUTANTS = [
         "where one text spells a number that means missing, unreadable texts count as values",
         (
             "schema/binned.py",
-            "            reading.faults[np.isin(numbers_in(text).numbers, self._null_digits)] = Fault.MISSING\n",
-            "            reading.faults[:] = np.isin(numbers_in(text).numbers, self._null_digits).any()\n",
+            "            reading.faults[np.isin(digits, self._null_digits)] = Fault.MISSING\n",
+            "            reading.faults[:] = np.isin(digits, self._null_digits).any()\n",
         ),
         NULLS,
     ),
