@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,10 @@ def test_the_bounds_of_a_part_are_those_of_the_whole(wide: Release, narrow: Rele
     left = [c for c in narrow.bounds if c not in wide.bounds and narrow.bounds[c].round is None]
     assert left
     for clique in left:
-        assert again.marginal(*clique).bound == narrow.model_bounds[clique]
+        found, known = again.marginal(*clique).bound, narrow.model_bounds[clique]
+        assert found is not None
+        assert found.value == pytest.approx(known.value, rel=1e-12)  # where in memory a table lies can change its last digit
+        assert replace(found, value=known.value) == known
 
 
 def test_a_page_of_a_part_says_what_it_leaves_out(wide: Release) -> None:
