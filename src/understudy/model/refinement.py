@@ -39,7 +39,7 @@ MOST_WORK = 1 << 32
 """Cells looked up in all, at a nanosecond or two each; of more rows than that allows, some are left as they are."""
 PASSES = 3
 """Every attribute is offered new values so many times …"""
-CHEAP = MOST_WORK // 4
+CHEAP = MOST_WORK // 2
 """… where that looks up no more cells: of a long table, a second pass gains a five-hundredth for as much time again."""
 AT_ONCE = 1 << 20
 """Cells of the model's marginals that are held at a time, until they are compared with the rows."""
