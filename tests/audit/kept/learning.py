@@ -112,6 +112,7 @@ MUTANTS = [
             ("source/undeclared.py", "tables import rows_of", "tables import AllRows, rows_of"),
         ),
         f"{REST}test_a_person_counts_with_so_many_rows_whatever_the_others_have",
+        f"{LEARN}test_persons_count_with_so_many_rows",
     ),
     one(
         "each-round-takes-all-of-delta",
@@ -249,7 +250,6 @@ MUTANTS = [
             ("source/undeclared.py", "tables import rows_of", "tables import AllRows, rows_of"),
         ),
         f"{SHARED}test_a_person_counts_with_so_many_rows_whatever_the_others_have",
-        f"{LEARN}test_persons_count_with_so_many_rows",
     ),
     one(
         "a-ladder-for-the-whole-column",
