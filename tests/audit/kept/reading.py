@@ -123,7 +123,7 @@ MUTANTS = [
             "        if values.missing.any():\n"
             "            reading.faults[values.unreadable] = Fault.FITS\n",
         ),
-        TEXT,
+        "tests/schema/test_alone.py::test_declared_columns_read_each_text_alone",
     ),
     one(
         "bad-bytes-empty-the-batch",
