@@ -54,6 +54,25 @@ def test_all_pairs_at_once(spread_up_to: float, model: GraphicalModel) -> None:
         np.testing.assert_allclose(got, truth.marginal(clique), rtol=1e-9, atol=model.total * 1e-12, err_msg=str(clique))
 
 
+@pytest.mark.parametrize("spread_up_to", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_all_pairs_of_long_and_bushy_trees(seed: int, spread_up_to: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path, a star or a tree of triples, beside a part that shares nothing with it: as each pair by itself."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.of({f"x{i}": int(rng.integers(2, 6)) for i in range(40)})
+    names = list(domain)
+    earlier = {0: lambda i: i - 1, 1: lambda i: int(rng.integers(0, 2)), 2: lambda i: int(rng.integers(0, i))}[seed % 3]
+    cliques = [domain.clique([names[earlier(i)], names[i]]) for i in range(1, 30)]
+    cliques += [domain.clique([names[i] for i in rng.choice(30, 3, replace=False)]) for _ in range(6 if seed > 2 else 0)]
+    cliques += list(pairwise(names[32:])) if seed % 2 else []
+    model = GraphicalModel(domain, {r: rng.standard_normal(domain.shape(r)) for r in cliques}, 1e3)
+    wanted = [r for r in subsets(domain, 2) if len(r) == 2 and rng.random() < 0.8]
+    alone = [model.marginal(r) for r in wanted]
+    monkeypatch.setattr(answers, "SPREAD_UP_TO", spread_up_to)
+    for got, want in zip(GraphicalModel(*_parts(model)).marginals(wanted), alone, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
 @settings(deadline=None, max_examples=60)
 @given(models(), st.randoms(use_true_random=False))
 def test_a_marginal_of_any_attributes_in_any_order(model: GraphicalModel, random) -> None:  # type: ignore[no-untyped-def]

@@ -90,17 +90,12 @@ class Answers:
         across = [(a, b) for a, b in pairs_of if not any(cliques[i] >> b & 1 for i in homes[a])]
         if len(across) < PAIRS_FROM:
             return {}
-        pairs = Pairs(self._routes, self._within)
-        wanted, ask = _by_attribute(_few_first(across)), pairs.spread
-        if len(wanted) > SPREAD_UP_TO * len(self.sizes):
-            wanted, ask = _by_attribute(across), pairs.of
-        found: dict[Mask, Piece] = {}
+        pairs, asked = Pairs(self._routes, self._within), {1 << a | 1 << b for a, b in across}
+        few = set(_few_first(across))
         with np.errstate(invalid="ignore"):
-            for a, others in wanted.items():
-                tables = ask(a)
-                for b in others:
-                    found[1 << a | 1 << b] = Piece((a, b), tables[b]) if a < b else Piece((b, a), tables[b].T)
-        return found
+            if len(few) > SPREAD_UP_TO * len(self.sizes):
+                return pairs.all_of(asked)
+            return {mask: piece for a in few for mask, piece in pairs.spread(a, asked).items()}
 
     def _all(self, masks: list[Mask]) -> list[Piece]:
         """Return the marginals on ``masks``, each inside one part of the model, as probabilities.
@@ -269,14 +264,7 @@ def _product(pieces: list[Piece], table: NDArray[np.float64]) -> NDArray[np.floa
     return np.ascontiguousarray(table.transpose(sorted(range(len(scope)), key=scope.__getitem__)))
 
 
-def _few_first(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ``pairs``, each beginning with the attribute that is in more of them: few attributes then begin all."""
+def _few_first(pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return an attribute of each pair: the one that is in more of them, so that few attributes are in all."""
     often = Counter(attribute for pair in pairs for attribute in pair)
-    return [(a, b) if often[a] >= often[b] else (b, a) for a, b in pairs]
-
-
-def _by_attribute(pairs: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for a, b in pairs:
-        found.setdefault(a, []).append(b)
-    return found
+    return [a if often[a] >= often[b] else b for a, b in pairs]

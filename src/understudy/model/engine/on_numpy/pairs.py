@@ -1,14 +1,20 @@
-"""All pairs of attributes of one part of a calibrated model at once, by products of message matrices. Public numbers only.
+"""Many pairs of attributes of a calibrated model at once, by products of message matrices. Public numbers only.
 
-A message matrix from clique c to its neighbour b is p(value of an attribute beyond b | values of what c and b share), with a
-column for each value of every attribute beyond: one product of it with p(attribute of c, what is shared) gives the pairs of
-that attribute with all of them.
+A message matrix from a clique to its parent is p(value of an attribute below | values of what both share), with a column for
+each value of every attribute below that the parent lacks. Attributes that no clique has together meet at one: where it has
+one of them, a product of p(attribute, what is shared) with the message gives the pairs of that attribute with all below;
+where both come from below, a product of two messages gives all pairs of what lies below two neighbours. So messages go
+towards one root alone, and each is let go of once its parent has been reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import reduce
+from itertools import accumulate, chain
 from math import prod
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +24,122 @@ from understudy.model.engine.on_numpy.pieces import MASS_LOST, Piece
 from understudy.model.routes import Mask, Routes, bits_of
 
 Matrix = NDArray[np.float64]
-Message = tuple[list[int], Matrix]
-"""The attributes beyond, and p(value | shared): a row for each cell of what is shared, all their values side by side."""
+Scope = tuple[int, ...]
+Message = tuple[Scope, Matrix]
+"""The attributes below, and p(value | shared): a row for each cell of what is shared, all their values side by side."""
 
 
 class Pairs:
-    """Works out the pairs of an attribute with all others that hang together with it."""
+    """Works out pairs of attributes that hang together, but are in no clique together."""
 
     def __init__(self, routes: Routes, within: Callable[[int, Mask], Piece]) -> None:
         self._cliques, self._around, self._homes = routes.cliques, routes.separators, routes.homes
         self._sizes, self._within = routes.sizes, within
-        self._messages: dict[tuple[int, int], Message] = {}
 
-    def of(self, attribute: int) -> dict[int, Matrix]:
-        """Return p(attribute, other) for each other outside the cliques that have the attribute."""
-        found: dict[int, Matrix] = {}
-        for home in self._homes[attribute]:
-            for neighbour, shared in self._around[home].items():
-                if shared and not self._cliques[neighbour] >> attribute & 1:
-                    others, given = self._message(home, neighbour)
-                    joint = self._joint(home, (attribute,), bits_of(shared)) @ given
-                    found |= self._columns(others, joint)
+    def all_of(self, asked: Collection[Mask]) -> dict[Mask, Piece]:
+        """Return the marginals on the pairs ``asked``, by one message over each separator."""
+        found: dict[Mask, Piece] = {}
+        for rows, columns, joint in self._blocks(reduce(or_, asked, 0)):
+            found |= self._pieces(rows, columns, joint, asked)
         return found
 
-    def spread(self, attribute: int) -> dict[int, Matrix]:
-        """Return the same by sending p(attribute | shared) outwards: less work than the messages of all, for a few."""
-        found: dict[int, Matrix] = {}
+    def _blocks(self, wanted: Mask) -> Iterator[tuple[Scope, Scope, Matrix]]:
+        """Yield p(attribute, attribute) for whole blocks of ``wanted`` attributes, each pair once."""
+        sent: dict[int, list[tuple[Mask, Message]]] = defaultdict(list)
+        for clique, parent in self._upwards():
+            arrived: dict[Mask, Message] = {}
+            for shared, coming in sent.pop(clique, ()):
+                scope = bits_of(shared)
+                if own := bits_of(self._cliques[clique] & ~shared & wanted):
+                    yield own, coming[0], np.concatenate([self._joint(clique, (k,), scope) for k in own]) @ coming[1]
+                for other, known in arrived.items():
+                    yield coming[0], known[0], self._product(clique, shared, coming[1], other, known[1])
+                arrived[shared] = _beside(arrived[shared], coming) if shared in arrived else coming
+            if parent >= 0 and (shared := self._around[clique][parent]):
+                sent[parent].append((shared, self._message(clique, shared, wanted, arrived)))
+
+    def _message(self, clique: int, shared: Mask, wanted: Mask, arrived: dict[Mask, Message]) -> Message:
+        """Return p(value | ``shared``) for what is ``wanted`` of ``clique`` and of all below it."""
+        scope, own = bits_of(shared), bits_of(self._cliques[clique] & ~shared & wanted)
+        share = _inverse(self._joint(clique, scope, ())[:, 0])
+        parts = [self._joint(clique, scope, (k,)) for k in own]
+        parts += [self._passed_on(clique, shared, further, given) for further, (_, given) in arrived.items()]
+        columns = (*own, *chain.from_iterable(below for below, _ in arrived.values()))
+        if not parts:
+            return columns, np.zeros((share.size, 0), dtype=share.dtype)
+        given = np.concatenate(parts, axis=1)
+        given *= share[:, None]
+        return columns, given
+
+    def _product(self, clique: int, a: Mask, given_a: Matrix, b: Mask, given_b: Matrix) -> Matrix:
+        """Return Σ p(a, b) · given_a · given_b, columns of ``given_a`` as rows; the cheaper one is passed on first."""
+        joint, (rows_a, wide_a), (rows_b, wide_b) = self._size(a | b), given_a.shape, given_b.shape
+        if joint * wide_a + wide_a * rows_b * wide_b <= joint * wide_b + wide_b * rows_a * wide_a:
+            return self._passed_on(clique, b, a, given_a).T @ given_b
+        return given_a.T @ self._passed_on(clique, a, b, given_b)
+
+    def _upwards(self) -> list[tuple[int, int]]:
+        """Return the cliques with their parents (-1: none), each after all below it; roots are near to the middle."""
+        known: set[int] = set()
+        found: list[tuple[int, int]] = []
+        for start in range(len(self._cliques)):
+            if start not in known:
+                part = self._downwards(start)
+                known.update(clique for clique, _ in part)
+                found += reversed(self._downwards(self._middle(part)))
+        return found
+
+    def _downwards(self, root: int) -> list[tuple[int, int]]:
+        """Return the cliques that hang together with ``root``, each after its parent, with it."""
+        found = [(root, -1)]
+        for clique, parent in found:
+            found += [(k, clique) for k, shared in self._around[clique].items() if shared and k != parent]
+        return found
+
+    def _middle(self, part: list[tuple[int, int]]) -> int:
+        """Return the root towards which messages have the fewest cells."""
+        below = {clique: self._cliques[clique] for clique, _ in part}
+        for clique, parent in reversed(part):
+            if parent >= 0:
+                below[parent] |= below[clique]
+        whole = below[part[0][0]]
+        cost, best = {part[0][0]: 0}, part[0][0]
+        for clique, parent in part[1:]:
+            shared = self._around[clique][parent]
+            up, down = self._width(below[clique] & ~shared), self._width(whole & ~below[clique])
+            cost[clique] = cost[parent] + self._size(shared) * (down - up)
+            best = min(best, clique, key=cost.__getitem__)
+        return best
+
+    def _pieces(self, rows: Scope, columns: Scope, joint: Matrix, asked: Collection[Mask]) -> dict[Mask, Piece]:
+        """Take the tables that are asked for out of a block, each scaled to sum to 1."""
+        if not rows or not columns:
+            return {}
+        tops, lefts = self._starts(rows), self._starts(columns)
+        masses = np.add.reduceat(np.add.reduceat(joint, lefts, axis=1, dtype=np.float64), tops, axis=0)
+        if not (np.abs(masses - 1.0) <= MASS_LOST).all():
+            raise InternalError("The probabilities of a pair of the model do not sum to 1.")
+        found: dict[Mask, Piece] = {}
+        for a, top, scales in zip(rows, tops, (1.0 / masses).tolist(), strict=True):
+            for b, left, scale in zip(columns, lefts, scales, strict=True):
+                if (mask := 1 << a | 1 << b) in asked:
+                    table = joint[top : top + self._sizes[a], left : left + self._sizes[b]] * joint.dtype.type(scale)
+                    found[mask] = Piece((a, b), table) if a < b else Piece((b, a), table.T)
+        return found
+
+    def _starts(self, scope: Scope) -> list[int]:
+        """Return where the values of each attribute begin, side by side."""
+        return list(accumulate((self._sizes[k] for k in scope[:-1]), initial=0))
+
+    def _width(self, mask: Mask) -> int:
+        return sum(self._sizes[i] for i in bits_of(mask))
+
+    def _size(self, mask: Mask) -> int:
+        return self._cells(bits_of(mask))
+
+    def spread(self, attribute: int, asked: Collection[Mask]) -> dict[Mask, Piece]:
+        """Return those of ``asked`` with ``attribute``, which is sent outwards: less work than all messages, for a few."""
+        found: dict[Mask, Piece] = {}
         waiting = [
             (home, neighbour, self._joint(home, bits_of(shared), (attribute,)))
             for home in self._homes[attribute]
@@ -56,41 +152,11 @@ class Pairs:
             given = joint * _inverse(self._joint(clique, bits_of(shared), ())[:, 0])[:, None]
             for other in bits_of(self._cliques[clique] & ~shared):
                 pair = self._passed_on(clique, 1 << other, shared, given)
-                found |= self._columns([other], pair.T)
+                found |= self._pieces((other,), (attribute,), pair, asked)
             for neighbour, further in self._around[clique].items():
                 if neighbour != source and further:
                     waiting.append((clique, neighbour, self._passed_on(clique, further, shared, given)))
         return found
-
-    def _columns(self, others: list[int], joint: Matrix) -> dict[int, Matrix]:
-        """Take the table of each attribute out, scaled to sum to 1."""
-        starts = np.cumsum([0, *(self._sizes[k] for k in others[:-1])])
-        mass = np.add.reduceat(joint.sum(axis=0, dtype=np.float64), starts)
-        if not (np.abs(mass - 1.0) <= MASS_LOST).all():
-            raise InternalError("The probabilities of a pair of the model do not sum to 1.")
-        scaled = joint * np.repeat(1 / mass, [self._sizes[k] for k in others]).astype(joint.dtype)
-        return {k: scaled[:, start : start + self._sizes[k]] for k, start in zip(others, starts.tolist(), strict=True)}
-
-    def _message(self, source: int, target: int) -> Message:
-        """Return what ``source`` may know of all that lies beyond its neighbour ``target``."""
-        known = self._messages.get((source, target))
-        if known is None:
-            known = self._messages[source, target] = self._made(source, target)
-        return known
-
-    def _made(self, source: int, target: int) -> Message:
-        shared = self._around[source][target]
-        scope = bits_of(shared)
-        others = list(bits_of(self._cliques[target] & ~shared))
-        mass = self._joint(target, scope, ())[:, 0]
-        share = _inverse(mass)
-        parts = [self._joint(target, scope, (k,)) * share[:, None] for k in others]
-        for neighbour, further in self._around[target].items():
-            if neighbour != source and further:
-                beyond, given = self._message(target, neighbour)
-                others += beyond
-                parts.append(self._passed_on(target, shared, further, given) * share[:, None])
-        return others, np.concatenate(parts, axis=1) if parts else np.zeros((mass.size, 0), dtype=mass.dtype)
 
     def _passed_on(self, clique: int, shared: Mask, further: Mask, given: Matrix) -> Matrix:
         """Return Σ p(shared, further) · given over what of ``further`` is not ``shared``."""
@@ -115,6 +181,11 @@ class Pairs:
 
     def _cells(self, scope: Sequence[int]) -> int:
         return prod(self._sizes[i] for i in scope)
+
+
+def _beside(a: Message, b: Message) -> Message:
+    """Put two messages about the same separator side by side."""
+    return (*a[0], *b[0]), np.concatenate([a[1], b[1]], axis=1)
 
 
 def _inverse(mass: Matrix) -> Matrix:
