@@ -127,7 +127,12 @@ def mask_of(attributes: Sequence[int]) -> Mask:
 @lru_cache(maxsize=1 << 16)
 def bits_of(mask: Mask) -> tuple[int, ...]:
     """Return the attributes of a set, ascending."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return tuple(found)
 
 
 def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:

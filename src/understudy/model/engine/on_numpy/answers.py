@@ -70,6 +70,8 @@ class Answers:
         self._routes = Routes(network.tree)
         self._inside: dict[tuple[int, Mask], Piece] = {}
         self._messages: dict[tuple[int, int, Mask], Piece] = {}
+        self._places: dict[int, tuple[int, int]] = {}
+        self._masks = [mask_of(scope) for scope in network.plan.scopes]
         self._kept = 0
 
     def marginals(self, cliques: Sequence[Clique], total: float) -> list[NDArray[np.float64]]:
@@ -140,15 +142,22 @@ class Answers:
     def _belief(self, i: int) -> list[Piece]:
         """Return tables whose product is the belief on clique ``i``; the clique's own table is never made."""
         plan, beliefs = self._network.plan, self._beliefs
-        best: list[Piece] = []
-        for node, scope in enumerate(plan.scopes):
-            if self._routes.cliques[i] & ~mask_of(scope) == 0:
-                return [Piece(scope, beliefs.inside[node]), Piece(scope, beliefs.outside[node])]
-        for step in plan.steps:
-            if step.right >= 0 and self._routes.cliques[i] & ~mask_of(plan.scopes[step.left] + plan.scopes[step.right]) == 0:
-                best = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (step.left, step.right)]
-                best.append(Piece(plan.scopes[step.out], beliefs.outside[step.out]))
-        return best
+        node, step = self._places_of(i)
+        if node >= 0:
+            return [Piece(plan.scopes[node], beliefs.inside[node]), Piece(plan.scopes[node], beliefs.outside[node])]
+        made = plan.steps[step]
+        pieces = [Piece(plan.scopes[k], beliefs.inside[k]) for k in (made.left, made.right)]
+        return [*pieces, Piece(plan.scopes[made.out], beliefs.outside[made.out])]
+
+    def _places_of(self, i: int) -> tuple[int, int]:
+        """Return the first node of the plan that holds clique ``i``; where there is none, the last step whose tables do."""
+        if i not in self._places:
+            masks, clique = self._masks, self._routes.cliques[i]
+            node = next((k for k, mask in enumerate(masks) if clique & ~mask == 0), -1)
+            steps = enumerate(self._network.plan.steps) if node < 0 else ()
+            held = [k for k, s in steps if s.right >= 0 and clique & ~(masks[s.left] | masks[s.right]) == 0]
+            self._places[i] = node, held[-1] if held else -1
+        return self._places[i]
 
     def _out_of_belief(self, i: int, wanted: Mask) -> Piece:
         """Return the marginal of clique ``i`` on nearly all of it, as probabilities.
