@@ -44,8 +44,8 @@ def test_bins_start_at_round_numbers() -> None:
 def test_a_wide_leaf_is_cut_at_round_numbers_though_noise_hides_its_rows() -> None:
     zero, wide = Node((0,), 0, 0, 1), Node((0,), 1, 1000, 10000, 0, 3)
     found = bins([Leaf(zero, 9000.0, 100.0, True, True), Leaf(wide, 4000.0, 100.0, True, True)])
-    assert found[0] == (0, 1000)
-    assert all(low in range(1000, 10000, 1000) for low, _ in found[1:])
+    assert found[0][1] == 1000
+    assert all(low % 1000 == 0 for low, _ in found)
     assert len(found) > 4
     assert found[-1][1] == 10000
 
