@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from understudy import learn_schema
+from understudy.learning.bins import bins
 from understudy.learning.nodes import Node, decades
-from understudy.learning.tree import Leaf, bins
-from understudy.privacy import Door
+from understudy.learning.tree import Leaf
+from understudy.privacy import Door, Linear
 from understudy.schema.declaration import Date
 
 
@@ -29,13 +30,29 @@ def test_levels_say_how_often_a_node_can_be_divided(families: tuple[int, ...]) -
 
 def leaves(rows: dict[int, float], sigma: float = 1.0, *, unsure: tuple[int, ...] = ()) -> list[Leaf]:
     """Leaves of width 10 from their starts; multiples of 100 are rounder."""
-    return [Leaf(Node((0,), 1, low, low + 10), n, sigma, low not in unsure, low % 100 == 0) for low, n in rows.items()]
+    nodes = {low: Node((0,), 1, low, low + 10, low // 10 if low > 0 else 1000, 1) for low in rows}  # 1000 is not divided
+    return [Leaf(nodes[low], n, sigma, low not in unsure, low % 100 == 0) for low, n in rows.items()]
 
 
-def test_a_bin_may_end_at_a_rounder_number_with_half_the_mass() -> None:
-    found = bins(leaves(dict.fromkeys(range(300, 1940, 10), 100.0)))
-    assert {100 * k for k in range(3, 19)} <= {int(low) for low, _ in found}
-    assert (found[0][0], found[-1][1]) == (300, 1940)
+def test_bins_start_at_round_numbers() -> None:
+    found = bins(leaves(dict.fromkeys(range(300, 2000, 10), 100.0), sigma=20.0))
+    assert {100 * k for k in range(3, 20)} <= {int(low) for low, _ in found}
+    assert all(low % 50 == 0 for low, _ in found)
+    assert (found[0][0], found[-1][1]) == (300, 2000)
+
+
+def test_a_wide_leaf_is_cut_at_round_numbers_though_noise_hides_its_rows() -> None:
+    zero, wide = Node((0,), 0, 0, 1), Node((0,), 1, 1000, 10000, 0, 3)
+    found = bins([Leaf(zero, 9000.0, 100.0, True, True), Leaf(wide, 4000.0, 100.0, True, True)])
+    assert found[0][1] == 1000
+    assert all(low % 1000 == 0 for low, _ in found)
+    assert len(found) > 4
+    assert found[-1][1] == 10000
+
+
+def test_few_single_values_have_a_bin_each() -> None:
+    singles = [Leaf(Node((0,), 1, day, day + 1), 30.0, 5.0, True, False) for day in range(1, 32)]
+    assert bins(singles) == [(day, day + 1) for day in range(1, 32)]
 
 
 @pytest.mark.parametrize(("rows", "kept"), [(1.4, False), (1.6, True)])
@@ -55,6 +72,33 @@ def test_what_may_lie_below_what_is_sure_towards_zero_stays_within_the_bounds(ro
 def test_bounds_leave_out_no_rows_that_noisy_counts_tell_of() -> None:
     found = bins(leaves({10: -3.0, 20: 2.0, 30: 100.0, 40: 3.0, 50: -2.0}, sigma=5.0))
     assert (found[0][0], found[-1][1]) == (30, 50)  # 10 and 20 have -1 together, 40 and 50 have 1
+
+
+def test_what_plainly_is_text_is_told_by_a_glance(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    ask = Door.ask
+
+    def noted(door: Door, question: Any) -> Any:
+        asked.extend([question.clique] if isinstance(question, Linear) else [])
+        return ask(door, question)
+
+    monkeypatch.setattr(Door, "ask", noted)
+    rows: dict[str, list[Any]] = {
+        "town": [("Paris", "Lyon", None)[i % 3] for i in range(6000)],
+        "died": [["N", "N", "J"][i % 3] for i in range(6000)],
+        "code": [["Paris", "01055"][i % 2] for i in range(6000)],
+        "size": ["?" if i % 5 == 0 else "1" for i in range(6000)],
+    }
+    learnt = learn_schema(rows, epsilon=8, seed=0)
+    times = {name: asked.count((name,)) for name in rows}
+    assert (times["town"], times["died"], times["code"]) == (1, 1, 2)
+    assert times["size"] > 2
+    assert {one.name: one.kind for one in learnt.columns} == {
+        **dict.fromkeys(("town", "died", "code"), "categorical"),
+        "size": "integer",
+    }
+    assert set(learnt["died"].labels) >= {"N", "J"}
+    assert learnt["town"].nullable
 
 
 def test_texts_get_all_that_numbers_leave(monkeypatch: pytest.MonkeyPatch) -> None:

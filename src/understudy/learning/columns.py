@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from understudy.learning.bins import bins
 from understudy.learning.clock import ask_clock, may_be_clock
 from understudy.learning.texts import Texts
-from understudy.learning.tree import First, bins, divide
+from understudy.learning.tree import First, divide
 from understudy.privacy import Door
 from understudy.schema import declaration as d
 from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE

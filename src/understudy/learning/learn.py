@@ -16,7 +16,7 @@ from typing import Any
 from understudy.errors import SchemaError, Spent, UserError
 from understudy.learning.columns import kind_of, learn_column, rows_of_texts, texts_column
 from understudy.learning.texts import learn_texts
-from understudy.learning.tree import ask_first
+from understudy.learning.tree import ask_first, glance
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import spending
 from understudy.ledger.state import BESIDE, LEARNS
@@ -32,8 +32,10 @@ from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
 
+GLANCE_SHARE = Fraction(1, 50)
+"""Of the budget, for which columns plainly hold texts …"""
 FIRST_SHARE = Fraction(3, 16)
-"""Of the budget, for what kind each column is …"""
+"""… and, if no column does, for what kind each column is …"""
 NUMBERS_SHARE = Fraction(1, 2)
 """… and of a column's part of the rest, for the bins of numbers and days. Texts get what these leave: a text below the
 threshold is lost, where a bin that is too wide is drawn from still."""
@@ -124,7 +126,8 @@ def _asked(
 
     Return what was asked about texts, too.
     """
-    first = {name: ask_first(door, name, rho * FIRST_SHARE / len(names)) for name in names}
+    part = rho / len(names)
+    first = {name: glance(door, name, part * GLANCE_SHARE) or ask_first(door, name, part * FIRST_SHARE) for name in names}
     kinds = {name: kind_of(first[name]) for name in names}
     learnt: dict[str, ColumnDeclaration | None] = dict.fromkeys(names)
     texts = [name for name in names if kinds[name] == "text"]

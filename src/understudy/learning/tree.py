@@ -1,11 +1,10 @@
-"""Bins of about equal mass, learnt by a private tree: what has many rows is divided, level by level, through the door.
+"""Where the rows of a column are, learnt by a private tree: what has many rows is divided, level by level, through the door.
 
 Sees no counts: it holds a door. All that it does follows from the door's answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,17 +13,16 @@ from numpy.typing import NDArray
 
 from understudy.learning.nodes import Node, first_of, labels
 from understudy.privacy import Door, Groups, Linear, linear_scale_for
-from understudy.schema.ladder import FAMILIES, PLAIN, ladder
+from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PLAIN, TEXT, TRUE, ladder
 
-MOST_BINS = 32
-SPIKE = 48
-"""A single value that one row in so many has is a bin of its own …"""
+WORDS = (MISSING, TEXT, FALSE, TRUE)
+"""What a column of texts holds."""
+PART = 48
+"""What more than one row in so many has is divided …"""
 MONTHS = 8
-"""… and a month is divided where it has more than one row in so many: people count by months, where there are several."""
+"""… and a month where it has more than one row in so many: people count by months, where there are several."""
 SURE = 3.5
-"""So many standard deviations above nothing, a noisy count is taken for rows …"""
-LIKELY = 1.5
-"""… and so many where values surely lie beside it."""
+"""So many standard deviations above nothing, a noisy count is taken for rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,17 @@ def ask_first(door: Door, column: str, rho: Fraction) -> First:
     known[: len(PLAIN)] = PLAIN
     found = ask(door, column, known, rho)
     return First(found.sigma, found.values[: len(PLAIN)], tuple(nodes), found.values[len(PLAIN) :])
+
+
+def glance(door: Door, column: str, rho: Fraction) -> First | None:
+    """Ask, for little, whether a column plainly holds texts, more than all numbers, days and codes together; None if not."""
+    known = np.full(ladder().size, len(PLAIN))
+    known[list(WORDS)] = WORDS
+    found = ask(door, column, known, rho)
+    first = First(
+        found.sigma, np.bincount(WORDS, found.values[list(WORDS)], len(PLAIN)).astype(np.int64), (), found.values[:0]
+    )
+    return first if first.sure(float(found.values[TEXT] - found.values[-1]), 2) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +118,7 @@ def divide(door: Door, column: str, first: First, families: tuple[int, ...], rho
 
 def _enough(leaf: Leaf, total: float) -> float:
     """Return how many rows a leaf must have to be divided."""
-    return total / (MONTHS if leaf.node.month else SPIKE)
+    return total / (MONTHS if leaf.node.month else PART)
 
 
 def _parts(leaf: Leaf, rows: list[int], sigma: float) -> list[Leaf]:
@@ -126,56 +135,3 @@ def _joined(first: First, families: tuple[int, ...]) -> list[tuple[Node, float]]
     """Return the first nodes of some families taken together, each with the rows of all."""
     rows = {(n.families[0], n.sign, n.low): float(v) for n, v in zip(first.nodes, first.values, strict=True)}
     return [(node, sum(rows.get((family, node.sign, node.low), 0.0) for family in families)) for node in first_of(families)]
-
-
-def bins(leaves: Sequence[Leaf]) -> list[tuple[float, float]]:
-    """Return bins of about equal mass (from, up to), where there surely are rows.
-
-    At a rounder number a bin may end with half of that mass: people's own bins start there too. What lies beyond all that
-    are likely rows, on either side, is a bin of its own: a wide one, which a release will find to be all but empty.
-    """
-    ordered = sorted(leaves, key=lambda leaf: leaf.node.span)
-    sure = [place for place, leaf in enumerate(ordered) if leaf.sure]
-    if not sure:
-        return []
-    first, last = sure[0], sure[-1]
-    first -= first > 0 and ordered[first - 1].rows > _needed(ordered[first - 1])
-    last += last + 1 < len(ordered) and ordered[last + 1].rows > LIKELY * ordered[last + 1].sigma
-    inside = _trimmed(_trimmed(ordered[first : last + 1])[::-1])[::-1]
-    total = sum(leaf.rows for leaf in inside)
-    mass = max(total / MOST_BINS, SURE * max(leaf.sigma for leaf in inside))
-    below, above = _beyond(inside), len(inside) - _beyond(inside[::-1])
-    starts: list[float] = []
-    held = mass
-    for place, leaf in enumerate(inside):
-        spike = leaf.node.single and leaf.rows >= max(total / SPIKE, SURE * leaf.sigma)
-        full = held >= (mass / 2 if leaf.rounder else mass) or leaf.rows >= mass or spike
-        if place in (0, below, above) or (full and below < place < above):
-            starts.append(leaf.node.span[0])
-            held = 0.0
-        held += mass if spike else leaf.rows
-    ends = [*starts[1:], inside[-1].node.span[1]]
-    return list(zip(starts, ends, strict=True))
-
-
-def _beyond(leaves: list[Leaf]) -> int:
-    """Return how many of the first leaves hold, all together, no rows that are likely to be there."""
-    rows, noise = np.cumsum([leaf.rows for leaf in leaves]), np.cumsum([leaf.sigma**2 for leaf in leaves]) ** 0.5
-    return int(np.argmax(rows > LIKELY * noise))
-
-
-def _needed(below: Leaf) -> float:
-    """Return how many noisy rows must lie below all that is sure to be kept: of numbers towards zero, any.
-
-    A column of larger numbers often has smaller ones, too, and a bin for them that is empty costs little.
-    """
-    return 0.0 if below.node.families[0] < 2 and below.node.span[0] >= 0 else LIKELY * below.sigma
-
-
-def _trimmed(leaves: list[Leaf]) -> list[Leaf]:
-    """Leave out the first ones, as long as noisy counts tell of no rows in all that is left out.
-
-    Bounds that are too wide cost little, since a run also asks where in their bins values lie; rows that are left out do.
-    """
-    rows = np.cumsum([leaf.rows for leaf in leaves])
-    return leaves[int(np.argmax(rows > 0)) :]
