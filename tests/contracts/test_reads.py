@@ -41,7 +41,9 @@ def test_counts_are_read_inside_a_question_alone(name: str, beside: bool, monkey
 
 @pytest.mark.promise(10)
 @pytest.mark.parametrize("name", ["aim", "aim2"])
-def test_counts_are_read_inside_a_question_alone_where_sums_are_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_read_inside_a_question_alone_where_sums_are_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is measured, how, and what is measured again with how much noise: by noisy answers."""
     codes = np.random.default_rng(0).integers(0, 12, (ROWS, 1)) % np.array(DOMAIN.sizes)
     door = Door(MemorySource.of_codes(codes, DOMAIN), Budget.of(rho=0.5), noise=ResearchNoise(0))

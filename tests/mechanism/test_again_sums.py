@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from understudy.domain import Domain
 from understudy.mechanism import Outcome, mechanism
@@ -98,7 +99,7 @@ def test_the_split_is_the_least() -> None:
     ways = strategies_of(WORKLOAD, (), parts_of(DOMAIN, played().measurements))
     needs = needs_of(WORKLOAD, (), ways, Unit.ADD_REMOVE, "gaussian")
 
-    def error(shares: np.ndarray) -> float:
+    def error(shares: NDArray[np.float64]) -> float:
         return float(needs.counts @ np.sqrt(needs.worth @ (1 / np.maximum(needs.tells @ shares, 1e-12))))
 
     best = needs.split(1.0)
