@@ -41,6 +41,20 @@ def test_counts_are_read_inside_a_question_alone(name: str, beside: bool, monkey
 
 @pytest.mark.promise(10)
 @pytest.mark.parametrize("name", ["aim", "aim2"])
+def test_counts_are_read_inside_a_question_alone_where_sums_are_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is measured, how, and what is measured again with how much noise: by noisy answers."""
+    codes = np.random.default_rng(0).integers(0, 12, (ROWS, 1)) % np.array(DOMAIN.sizes)
+    door = Door(MemorySource.of_codes(codes, DOMAIN), Budget.of(rho=0.5), noise=ResearchNoise(0))
+    watch(door, monkeypatch)
+    workload = Workload.of(DOMAIN, [{"attributes": (a, b), "prefixes": a} for a in ("a", "b") for b in ("c", "d")])
+    outcome = mechanism(name).run(door, workload, estimator=partial(fit, max_iterations=25))
+    assert any(m.query is not None for m in outcome.measurements)
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("name", ["aim", "aim2"])
 def test_counts_are_read_inside_a_question_alone_where_pairs_take_turns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """When a sweep ends, what it has shown, and what is measured again: noisy answers decide."""
     monkeypatch.setattr(pool, "LISTED", 50)

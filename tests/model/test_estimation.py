@@ -13,6 +13,7 @@ from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.model import Dual, Fit, GraphicalModel, MatrixQuery, MirrorDescent, Observation, fit
 from understudy.model.observation import combine, estimate_total
+from understudy.privacy import Product
 
 from .small import BruteForce, clique_sets, domains, random_zeros
 
@@ -189,6 +190,19 @@ def test_the_total_is_the_best_guess_from_all_marginals() -> None:
     assert estimate_total(observations) == pytest.approx((8 * 100 + 130) / 9)
     assert fit(Domain.of({"a": 2, "b": 4}), observations).model.total == pytest.approx((8 * 100 + 130) / 9)
     assert fit(Domain.of({"a": 2, "b": 4}), observations, total=70.0).model.total == 70.0
+
+
+def test_sums_that_tell_every_cell_say_the_total_too() -> None:
+    """The last prefix is the total, of variance 4, beside 2 of the cells. A sum of some cells says nothing."""
+    prefixes, some = Product([np.tril(np.ones((3, 3), np.int64))]), Product([np.array([[1, 1, 0]])])
+    observations = combine(
+        [
+            Observation(("a",), np.array([60.0, 40.0]), 1.0),
+            Observation(("c",), np.array([50.0, 80.0, 112.0]), 2.0, prefixes),
+            Observation(("c",), np.array([900.0]), 0.1, some),
+        ]
+    )
+    assert estimate_total(observations) == pytest.approx((2 * 100 + 112) / 3)
 
 
 def test_a_warm_start_is_ahead_across_a_changed_tree() -> None:

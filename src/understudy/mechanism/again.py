@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.mechanism.candidates import RANKING, errors_of
+from understudy.mechanism.again_sums import AGAIN_SUMS, needs_of, parts_of, strategies_of
+from understudy.mechanism.candidates import RANKING
 from understudy.mechanism.config import AimConfig
 from understudy.mechanism.looking import LEAST_DEVIATION
 from understudy.mechanism.penalty import fitted_errors
@@ -30,6 +31,7 @@ from understudy.mechanism.running import Run
 from understudy.mechanism.schedule import allocate
 from understudy.model import Model
 from understudy.privacy import Measurement, linear_scale_for
+from understudy.workload import Workload
 
 AGAIN = Fraction(1, 4)
 """The share of the budget that is kept for it."""
@@ -40,6 +42,11 @@ MOST = 1_000
 STEPS = 60
 
 Floats = NDArray[np.float64]
+
+
+def kept_for_the_end(workload: Workload) -> Fraction:
+    """Return the share of the budget that is kept: more where sums are asked for, of which noise is most of the error."""
+    return AGAIN_SUMS if workload.asked else AGAIN
 
 
 def measure_by_need(run: Run, config: AimConfig, model: Model) -> None:
@@ -58,14 +65,19 @@ def measure_by_need(run: Run, config: AimConfig, model: Model) -> None:
 
 
 def _measure_sums(run: Run, config: AimConfig) -> None:
-    """Measure sums that were measured once more, at (W e)^(2/3) each: e is what a unit of noise on the cells comes to."""
-    queries = {m.clique: m.query for m in run.measurements if m.query is not None}
-    held, unit = run.workload.held, run.door.unit
-    worth = [held[r] * errors_of(run.workload, r, unit, config.noise) for r in queries]
-    costs = allocate(run.remaining, [each ** (2 / 3) for each in worth])
-    for (clique, query), cost in zip(queries.items(), costs, strict=True):
-        scale = linear_scale_for(cost, query, config.noise, unit)
-        run.measure(clique, scale=scale, noise=config.noise, round_index=len(run.rounds), query=query)
+    """Measure parts of what was measured once more, as sums where sums are asked for, by need (``again_sums.py``)."""
+    workload, unit = run.workload, run.door.unit
+    ways = strategies_of(workload, run.measurements, parts_of(run.domain, run.measurements))
+
+    def shares() -> Floats:
+        return needs_of(workload, run.measurements, ways, unit, config.noise).split(float(run.remaining))
+
+    found = run.note_array("shares of what is measured again", len(ways), shares)
+    some = [(r, how, share) for (r, how), share in zip(ways.items(), found.tolist(), strict=True) if share > 0]
+    costs = allocate(run.remaining, [share for _, _, share in some])
+    for (clique, how, _), cost in zip(some, costs, strict=True):
+        scale = config.scale_for(cost, unit) if how is None else linear_scale_for(cost, how, config.noise, unit)
+        run.measure(clique, scale=scale, noise=config.noise, round_index=len(run.rounds), query=how)
 
 
 def parts(domain: Domain, measurements: Sequence[Measurement]) -> list[Clique]:

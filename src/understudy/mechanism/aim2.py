@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique
-from understudy.mechanism.again import AGAIN
+from understudy.mechanism.again import kept_for_the_end
 from understudy.mechanism.aim import Aim, algorithm_1
 from understudy.mechanism.base import Mechanism
 from understudy.mechanism.candidates import RANKING, as_candidates, expected_noise
@@ -106,7 +106,7 @@ class Aim2(Mechanism):
     def execute(self, run: Run) -> Outcome:
         """Play Algorithm 1, judged otherwise."""
         config = self.config.as_aim
-        again = AGAIN if self.config.again else Fraction(0)
+        again = kept_for_the_end(run.workload) if self.config.again else Fraction(0)
         judging = Fitted if self.config.penalty == "fitted" else Paper
         judge: Judge = judging(config, again, self.config.columns)
         return algorithm_1(run, Shrinking(judge) if self.config.shrinkage else judge)

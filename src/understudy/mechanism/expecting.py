@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import sqrt
 
 from understudy.domain import Clique
-from understudy.mechanism.again import AGAIN
+from understudy.mechanism.again import kept_for_the_end
 from understudy.mechanism.aim import wide_share
 from understudy.mechanism.aim2 import Aim2Config
 from understudy.mechanism.base import Mechanism
@@ -77,7 +77,7 @@ def _round_by_round(case: Case, config: AimConfig | Aim2Config, rates: Rates) ->
     as_aim = config.as_aim if isinstance(config, Aim2Config) else config
     queries, domain = case.workload, case.workload.domain
     rounds = as_aim.rounds_for(case.free)
-    again = AGAIN if isinstance(config, Aim2Config) and not take_turns(queries.closure) else 0
+    again = kept_for_the_end(queries) if isinstance(config, Aim2Config) and not take_turns(queries.closure) else 0
     sigma = sigma_for(first_budget((1 - again) * case.rho, rounds, config.share).measure, case.unit)
     affordable = (1 - max(wide_share(case.free, as_aim), config.share * case.free / rounds)) * rounds
     forecast = Forecast.of(queries, case.rows, sigma, float(affordable), config.max_size)

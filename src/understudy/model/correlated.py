@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -66,6 +67,11 @@ class Spread:
     def weighed(self, cells: Flat) -> Flat:
         """Multiply by the inverse of the covariance."""
         return along(cells.reshape(self.shape), self.precisions).ravel()
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return prod(self.shape)
 
     @property
     def diagonal(self) -> Floats:

@@ -146,8 +146,7 @@ def _scaled(observation: Observation) -> Observation:
 
 def by_cells(observation: Observation, total: float) -> Observation:
     """Return sums as what they say of cells, of which there are ``total``; where they do not tell all cells, as they are."""
-    scaled = observation.query
-    asked, by = (scaled.query, scaled.scale) if isinstance(scaled, ScaledQuery) else (scaled, 1.0)
+    asked, by = _unscaled(observation.query)
     spread = Spread.of(asked)
     if spread is None:
         return observation
@@ -158,12 +157,32 @@ def by_cells(observation: Observation, total: float) -> Observation:
 
 
 def estimate_total(observations: Sequence[Observation]) -> float:
-    """Return the inverse-variance mean of the observed marginals' sums, at least 1 (a model needs a mass)."""
-    weighted = [(float(np.sum(o.values)), 1.0 / (o.values.size * o.sigma**2)) for o in observations if o.query is None]
-    if not weighted:
+    """Return the inverse-variance mean of what the observed marginals add up to, at least 1 (a model needs a mass).
+
+    Sums that tell every cell say it, too.
+    """
+    told = [known for known in map(_told_of_rows, observations) if known is not None]
+    if not told:
         return 1.0
-    total = sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)
+    total = sum(value / variance for value, variance in told) / sum(1.0 / variance for _, variance in told)
     return max(1.0, total)
+
+
+def _told_of_rows(observation: Observation) -> tuple[float, float] | None:
+    """Return what an observation says of the number of rows, with the variance of that; None where it says nothing."""
+    if observation.query is None:
+        return float(np.sum(observation.values)), observation.values.size * observation.sigma**2
+    asked, by = _unscaled(observation.query)
+    spread = Spread.of(asked)
+    if spread is None:
+        return None
+    rows = float(spread.cells(by * np.ravel(observation.values)).sum())
+    return rows, (by * observation.sigma) ** 2 * float(spread.covered(np.ones(spread.size)).sum())
+
+
+def _unscaled(query: Query | None) -> tuple[Query | None, float]:
+    """Return the query that was asked, and what its answers were divided by."""
+    return (query.query, query.scale) if isinstance(query, ScaledQuery) else (query, 1.0)
 
 
 class Layout:

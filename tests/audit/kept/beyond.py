@@ -162,6 +162,17 @@ MUTANTS = [
         OUTSIDE,
     ),
     one(
+        "sums-again-by-the-table",
+        10,
+        "aim2 splits what is kept for the end, where sums are asked for, by the table's own counts",
+        (
+            "mechanism/again.py",
+            "needs_of(workload, run.measurements, ways, unit, config.noise).split(float(run.remaining))",
+            "np.array([float(c.max()) + 1 for c in run.door._read(list(ways))])",
+        ),
+        f"{READS}_where_sums_are_asked_for[aim2]",
+    ),
+    one(
         "residuals-by-the-table",
         10,
         "what residuals are expected to be, which says what is measured next, is the table's own counts",
