@@ -46,6 +46,8 @@ class Value:
     """False for null, and for a catch-all with a code of its own."""
     width: float = 1.0
     """How much of its column's scale it covers: 10 for the years 20 to 29."""
+    start: float | None = None
+    """Where a bin of numbers begins on that scale; None elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,7 @@ def column_view(release: Reported, column: Column, *, intervals: bool = False) -
     ]
     if not ordered:
         drawn.sort(key=lambda v: (not v.ordinary, -v.synthetic))
+            start_of(column, group),
     shown = drawn if ordered else drawn[:most]
     return ColumnView(
         name=column.name,
@@ -312,6 +315,13 @@ def width_of(column: Column, group: Sequence[int]) -> float:
 def _several(column: Column) -> bool:
     """Say whether a bin of the column holds several values."""
     return isinstance(column, Binned) and bool((column.bins.lowest != column.bins.highest).any())
+
+
+def start_of(column: Column, group: Sequence[int]) -> float | None:
+    """Return where some neighbouring bins of numbers begin; None for what is no bin, and for dates and times."""
+    if not isinstance(column, Binned) or column.kind not in ("integer", "real") or group[0] >= column.places.ordinary:
+        return None
+    return float(column.bins.lowest[group[0]])
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from understudy.measures.pairs import PairMeasures
 from understudy.measures.values import show, show_difference
 from understudy.quantities import percent
 from understudy.report.cards import Card, cards
-from understudy.report.charts.distribution import REAL, distribution, scaled_words
-from understudy.report.data import ColumnView
+from understudy.report.charts.distribution import REAL, distribution
+from understudy.report.charts.widths import scaled_words
+from understudy.report.data import ColumnView, derived_words
 from understudy.report.evaluation_data import EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, plural

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from understudy.manifest.promise import confidence
 from understudy.report.cards import MANY, Card, cards
-from understudy.report.charts.distribution import distribution, scaled_words
+from understudy.report.charts.distribution import distribution
+from understudy.report.charts.widths import scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, spoken, tag, words
 from understudy.report.numbers import data
