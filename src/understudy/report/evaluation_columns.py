@@ -16,7 +16,7 @@ from understudy.report.data import ColumnView, derived_words
 from understudy.report.evaluation_data import EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, plural
-from understudy.report.tables import folded, names, table
+from understudy.report.tables import folded, names, parted, table
 from understudy.schema import Column
 
 MOST_ASSOCIATIONS = 2000
@@ -77,7 +77,7 @@ def _card(column: ColumnView, m: ColumnMeasures, declared: Column) -> Html:
         said += f"; missing: synthetic {percent(m.missing.synthetic)}, real {percent(m.missing.real)}"
     numbers = None if m.numbers is None else _numbers(m.numbers, declared)
     note = tag("p", said, class_="note")
-    return words(tag("h3", column.name), note, distribution(column, REAL), numbers)
+    return words(tag("h3", parted(column.name)), note, distribution(column, REAL), numbers)
 
 
 def _numbers(numbers: Numbers, column: Column) -> Html:
