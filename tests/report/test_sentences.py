@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import understudy
@@ -31,6 +32,7 @@ from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html, spoken
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, RESIDUALS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
+from understudy.report.tables import names
 from understudy.schema import parse_schema
 
 from .html_checker import read, table
@@ -418,3 +420,75 @@ def test_training_on_synthetic_rows_is_said_as_it_is(real: float | None, made: f
 def test_of_many_columns_that_are_alone_the_first_are_named(report: ReportData) -> None:
     assert _some(["a", "b"]) == "a, b"
     assert _some([f"c{i}" for i in range(30)]).endswith("c23 and 6 others")
+
+
+def test_columns_that_follow_from_others_count_as_columns_and_are_named() -> None:
+    text = """
+[columns.a]
+kind = "integer"
+min = 0
+max = 3
+other = 0
+[columns.b]
+kind = "derived"
+expression = "a + 1"
+"""
+    schema = parse_schema(text)
+    release = make(pa.table({"a": [0, 1, 2, 3] * 50, "b": [1, 2, 3, 4] * 50}), schema, name="independent", way=1)
+    followed = report_data(release)
+    assert followed.derived == ('"b" (a + 1)',)
+    assert f">{release.arrow.num_columns} columns<" in page(followed)
+    assert ">1 column<" in page(followed, derived=())
+    compared = render_evaluation(evaluate(release.arrow, release))
+    assert f'{DERIVED}"b" (a + 1).' in compared
+    plain = make(*codes({"alpha": 4, "beta": 3}))
+    assert DERIVED not in render_evaluation(evaluate(plain.arrow, plain))
+
+
+def test_years_are_written_as_years_on_page_and_terminal() -> None:
+    text = """
+[columns.year]
+kind = "integer"
+min = 1950
+max = 2020
+other = 1950
+[columns.cost]
+kind = "integer"
+min = 1000
+max = 3000
+other = 1000
+"""
+    schema = parse_schema(text)
+    years = np.random.default_rng(4).integers(1950, 2021, 3000)
+    release = make(pa.table({"year": years, "cost": years}), schema, name="independent", way=1)
+    root, _ = read(render_report(release))
+    tables = {t.all("caption")[0].text: t.all("tbody")[0].all("tr") for t in root.all("table")}
+    shown = {
+        name: {row.all("th")[0].text: row.all("td")[0].text for row in tables[f"{name}, its numbers"]}
+        for name in ("year", "cost")
+    }
+    assert re.fullmatch(r"\d{4}", shown["year"]["Mean"])
+    assert re.fullmatch(r"\d{4}", shown["year"]["95% below"])
+    assert re.fullmatch(r"\d,\d{3},\d{3}", shown["year"]["Total"])
+    assert re.fullmatch(r"\d,\d{3}", shown["cost"]["Mean"])
+    for asked in ("mean(year)", "median(year)", "quantile(year, 0.9)"):
+        assert re.fullmatch(r"\d{4}(\.\d+)?", release.answer(asked).lines()[0][0])
+        assert "," not in release.answer(asked).lines()[0][1]
+    assert "," in release.answer("total(year)").lines()[0][0]
+    assert "," in release.answer("mean(cost)").lines()[0][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("length_of_stay", ["length_", "of_", "stay"]), ("Category", ["Category"]), ("a__b", ["a_", "_", "b"]), ("_", ["_"])],
+)
+def test_long_names_part_after_a_mark(name: str, parts: list[str]) -> None:
+    assert names((name,)) == f'<span class="name">{"<wbr>".join(parts)}</span>'
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0%"), (1e-9, "<0.01%"), (0.00994, "0.99%"), (0.00996, "1.0%"), (0.0995, "10%"), (1.5, "150%")],
+)
+def test_shares_have_two_digits_and_none_has_none(share: float, shown: str) -> None:
+    assert percent(share) == shown

@@ -20,7 +20,7 @@ from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
 from understudy.report.reported import Reported
 from understudy.report.spending import Spending
-from understudy.schema import Column
+from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
 from understudy.uncertainty.supported import reading
@@ -120,9 +120,9 @@ class ReportData:
     ended: str
     unit: str
     counted: str
-    derived: tuple[str, ...]
-    """Columns that follow from others, each with its rule."""
     """Which rows the counts are of, where that is not all of them."""
+    derived: tuple[str, ...]
+    """Columns that follow from others, each with its rule; they have no codes of their own."""
     epsilon: float
     delta: float
     rho: float
@@ -182,7 +182,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         ended=manifest.mechanism.ended,
         unit=unit_words(manifest.privacy),
         counted=counted_words(manifest.privacy),
-        derived=tuple(f'"{c.name}" ({c.rule})' for c in release.schema.derived if c.name not in release.schema.domain),
+        derived=derived_words(release.schema),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,
@@ -208,6 +208,11 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
     )
+
+
+def derived_words(schema: Schema) -> tuple[str, ...]:
+    """Name the columns that follow from others and have no codes, each with its rule."""
+    return tuple(f'"{c.name}" ({c.rule})' for c in schema.derived if c.name not in schema.domain)
 
 
 def _noise(measurement: Measurement) -> tuple[Clique, float, bool]:
@@ -258,12 +263,12 @@ def column_view(release: Reported, column: Column, *, intervals: bool = False) -
             high,
             group[0] < column.places.ordinary,
             width_of(column, group),
+            start_of(column, group),
         )
         for group, (low, high) in zip(groups, band.limits, strict=True)
     ]
     if not ordered:
         drawn.sort(key=lambda v: (not v.ordinary, -v.synthetic))
-            start_of(column, group),
     shown = drawn if ordered else drawn[:most]
     return ColumnView(
         name=column.name,
@@ -312,16 +317,16 @@ def width_of(column: Column, group: Sequence[int]) -> float:
     return high - low + (0.0 if isinstance(column.bins, RealBins) else 1.0)
 
 
-def _several(column: Column) -> bool:
-    """Say whether a bin of the column holds several values."""
-    return isinstance(column, Binned) and bool((column.bins.lowest != column.bins.highest).any())
-
-
 def start_of(column: Column, group: Sequence[int]) -> float | None:
     """Return where some neighbouring bins of numbers begin; None for what is no bin, and for dates and times."""
     if not isinstance(column, Binned) or column.kind not in ("integer", "real") or group[0] >= column.places.ordinary:
         return None
     return float(column.bins.lowest[group[0]])
+
+
+def _several(column: Column) -> bool:
+    """Say whether a bin of the column holds several values."""
+    return isinstance(column, Binned) and bool((column.bins.lowest != column.bins.highest).any())
 
 
 @dataclass(frozen=True)
