@@ -14,7 +14,7 @@ import pyarrow as pa
 from understudy.review.blocks import Block, quote
 from understudy.review.look import Seen
 from understudy.review.types import MISSING_MARKS
-from understudy.schema.moments import end_of_day, format_pattern
+from understudy.schema.formats import end_of_day, format_pattern
 from understudy.source.duck import literal
 
 _STEPS = ((86_400, "1 day", "00:00:00"), (3600, "1 hour", "23:00:00"), (60, "1 minute", "23:59:00"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.dialect import POINT, Dialect
-from understudy.schema.moments import end_of_day
+from understudy.schema.formats import end_of_day
 from understudy.schema.signs import BARE, MONEY, UNITS, UNSIGNED, Signs
 from understudy.source.duck import literal
 from understudy.source.figures import between_thousands
