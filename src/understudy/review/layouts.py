@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from understudy.review.types import DATES, DATES_OF_TWO, MOMENTS, Ask, Spelling, first_of
 from understudy.schema.formats import clock_pattern, format_pattern, has, parts_of, pattern_with
@@ -28,6 +29,8 @@ _UNUSUAL = (
     *(Spelling("TIMESTAMP", f"{day} {clock}") for day in ("%Y-%m-%d", *DATES) for clock in _HALF_DAYS),
     *(Spelling("TIMESTAMP", f"{day} {clock}") for day in (*_NAMED, *DATES_OF_TWO) for clock in _CLOCKS),
 )
+_LIKELY = r"(?i)jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[ap]m$|^\d{1,2}[./-]\d{1,2}[./-]\d{1,2}( |$)"
+"""What each of these has; most texts of other columns have nothing of it."""
 _SOME = 100
 """The texts by which it is told which of these are worth a look at all texts: the commonest."""
 _YEAR = 50
@@ -42,6 +45,8 @@ _MARKED = {
 def unusual(ask: Ask) -> Spelling | None:
     """Return the unusual spelling of days or times that all texts fit, but for marks of missing values, if there is one."""
     some = pa.array(ask(f"list(v ORDER BY n DESC, v)[:{_SOME}]")[0] or [], pa.string())
+    if 2 * int(pc.sum(pc.match_substring_regex(some, _LIKELY)).as_py() or 0) <= len(some):
+        return None
     likely = [one for one in _UNUSUAL if 2 * _fitting(some, one) > len(some)]
     found = first_of(ask, likely) if likely else None
     if found is None or not has(found.format or "", "y"):
