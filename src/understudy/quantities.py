@@ -76,12 +76,14 @@ def _plain(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%."""
+    """Write a share with two or three digits: 0.04%, 3.4%, 34%, 134%; none is 0%."""
     value = 100 * share
     if not isfinite(value):
         return "no limit"
+    if value == 0:
+        return "0%"
     if 0 < value < 0.01:
         return "<0.01%"
-    if value < 1:
+    if value < 0.995:
         return f"{value:.2f}%"
     return f"{value:.1f}%" if value < 9.95 else f"{value:,.0f}%"

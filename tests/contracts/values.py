@@ -55,6 +55,10 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
         [10, -9, 90, 44],
     ),
     "clock": ('kind = "time"\nnullable = true', ["05:17", "23:59", "24:00", "NA"]),
+    "clock of half days": (
+        'kind = "time"\nformat = "%I:%M %p"\nnullable = true',
+        ["05:17 AM", "12:00 am", "13:00 PM", "NA"],
+    ),
     "clock of digits": ('kind = "time"\nformat = "%H%M"\ntype = "int64"\nnulls = [9999]\nnullable = true', [517, 5, 9999]),
     "clock to its end": ('kind = "time"\nmax = "24:00"\nnullable = true', ["00:00", "23:59", "12:30", "2400"]),
     "date": (f'kind = "date"\n{MONTHS}', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
@@ -64,6 +68,11 @@ KINDS: dict[str, tuple[str, list[Any]]] = {
         ["$5 %", "-$7", "12%", "8", "$ -3", "n/a", "$", "%5", "5 €"],
     ),
     "spelled date": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', ["05/06/2020", "01/02/2021", "?", ""]),
+    "date with names": (
+        f'kind = "date"\n{MONTHS}\nformat = "%b %-d, %Y"',
+        ["May 6, 2020", "feb 03, 2021", "Mai 6, 2020", ""],
+    ),
+    "date of two digits": (f'kind = "date"\n{MONTHS}\nformat = "%d-%^b-%y"', ["06-MAY-20", "03-Feb-21", "01-JAN-19", "?"]),
     "dates under a format": (f'kind = "date"\n{MONTHS}\nformat = "%d/%m/%Y"', [dt.date(2020, 5, 6), dt.date(2021, 2, 3)]),
     "datetime": (
         'kind = "datetime"\nmin = 1969-01-01T00:00:00\nmax = 2021-12-31T00:00:00\nwidth = "1 month"\nnullable = true',

@@ -21,7 +21,7 @@ def in_format(moments: list[datetime], form: str, *, short: bool = False) -> lis
 
 
 @pytest.mark.parametrize("clock", ["", " %H:%M", " %H:%M:%S"])
-def test_days_in_every_format_of_a_draft_are_learnt_and_come_back(clock: str) -> None:
+def test_days_in_every_format_of_figures_are_learnt_and_come_back(clock: str) -> None:
     rng = np.random.default_rng(5)
     moments = [datetime(2015, 3, 1) + timedelta(minutes=int(i)) for i in rng.integers(0, 2_000_000, ROWS)]
     forms = [day + clock for day in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")]

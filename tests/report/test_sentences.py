@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import understudy
@@ -24,13 +25,14 @@ from understudy.release import Release
 from understudy.release.show import as_text
 from understudy.report import evaluation_words, release_page, render_evaluation, render_report
 from understudy.report.cards import MANY, Card, cards, script
-from understudy.report.charts.distribution import DENSITY, UNSCALED, distribution, scaled_words, scaling
-from understudy.report.data import BoundView, ColumnView, ReportData, SumsView, Value, column_view, report_data
+from understudy.report.data import BoundView, ReportData, SumsView, report_data
+from understudy.report.evaluation_columns import DERIVED
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
 from understudy.report.markup import Html, spoken
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, RESIDUALS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
+from understudy.report.tables import names
 from understudy.schema import parse_schema
 
 from .html_checker import read, table
@@ -286,87 +288,7 @@ def test_a_seeded_run_promises_nothing_and_a_private_one_does(report: ReportData
     assert "A promise." in private
 
 
-# Bins.
-
-
-def view(widths: list[float], counts: list[float] | None = None, ordered: bool = True) -> ColumnView:
-    values = [
-        Value(f"bin {i}", c, None, None, True, w) for i, (w, c) in enumerate(zip(widths, counts or widths, strict=True))
-    ]
-    return ColumnView("x", "real", "", ordered, tuple(values), 0, 1, None)
-
-
-@pytest.mark.parametrize(
-    ("widths", "said"),
-    [
-        ([1] * 20, ""),
-        ([3, 4, 3, 4], ""),
-        ([1, 1, 10], "density"),
-        ([1, 2], ""),
-        ([1, 1, 10_000], ""),
-        ([*[1] * 13, 10_000], "unscaled"),
-        ([0, 1, 1], ""),
-    ],
-)
-def test_how_unequal_bins_are_drawn(widths: list[float], said: str) -> None:
-    assert scaling(view(widths)) == said
-    assert scaling(view(widths, ordered=False)) == ""
-
-
-def test_a_last_group_of_fewer_values_is_drawn_to_scale_without_a_word() -> None:
-    short = replace(view([2, 2, 2, 1]), grouped=2)
-    assert scaling(short) == "density"
-    assert scaled_words(short) == []
-    assert scaled_words(view([2, 2, 2, 1])) == [DENSITY]
-    assert scaled_words(view([*[1] * 13, 10_000])) == [UNSCALED]
-    assert scaled_words(view([1] * 20)) == []
-
-
-def test_the_area_of_a_bar_is_its_share() -> None:
-    widths, counts = [1.0, 1.0, 2.0, 6.0], [10.0, 40.0, 20.0, 30.0]
-    drawn = distribution(view(widths, counts))
-    sizes = re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)"', drawn)
-    areas = np.array([float(w) * float(h) for w, h in sizes])
-    np.testing.assert_allclose(areas / areas.sum(), np.array(counts) / 100, rtol=1e-3)
-    assert "densest: bin 1, 40%" in drawn
-
-
-@pytest.mark.parametrize(
-    ("ends", "shown"),
-    [
-        (("0.00", "250000.00"), ["0", "250,000"]),
-        (("-12000", "6250"), ["-12,000", "6250"]),
-        (("1955", "2015"), ["1955", "2015"]),
-        (("0.25", "2013-01-01"), ["0.25", "2013-01-01"]),
-    ],
-)
-def test_numbers_below_a_histogram_are_written_as_figures_are(ends: tuple[str, str], shown: list[str]) -> None:
-    column = view([1, 1, 10])
-    labels = (f"{ends[0]} to 1", "2", f"3 to {ends[1]}")
-    values = tuple(replace(v, label=label) for v, label in zip(column.values, labels, strict=True))
-    found = re.search('<p class="axis">(.*?)</p>', distribution(replace(column, values=values)))
-    assert found is not None
-    assert re.findall("<span>(.*?)</span>", found[1]) == shown
-
-
-def test_bins_have_the_widths_that_the_schema_declares() -> None:
-    text = """
-[columns.age]
-kind = "integer"
-edges = [0, 18, 65, 100]
-nullable = true
-"""
-    import pyarrow as pa
-
-    schema = parse_schema(text)
-    release = make(pa.table({"age": pa.array([5, 20, 30, 70, None] * 40)}), schema, name="independent", way=1)
-    found = column_view(release, schema["age"])
-    assert [v.width for v in found.values if v.ordinary] == pytest.approx([18, 47, 36], abs=1)
-    shown = render_report(release)
-    assert DENSITY in shown
-    assert UNSCALED not in shown
-    assert "Detail inside a bin." in shown
-    assert DENSITY in render_evaluation(evaluate(release.arrow, release))
+# Figures.
 
 
 def test_numbers_are_those_of_the_synthetic_table(seeded: Release, report: ReportData) -> None:
@@ -498,3 +420,75 @@ def test_training_on_synthetic_rows_is_said_as_it_is(real: float | None, made: f
 def test_of_many_columns_that_are_alone_the_first_are_named(report: ReportData) -> None:
     assert _some(["a", "b"]) == "a, b"
     assert _some([f"c{i}" for i in range(30)]).endswith("c23 and 6 others")
+
+
+def test_columns_that_follow_from_others_count_as_columns_and_are_named() -> None:
+    text = """
+[columns.a]
+kind = "integer"
+min = 0
+max = 3
+other = 0
+[columns.b]
+kind = "derived"
+expression = "a + 1"
+"""
+    schema = parse_schema(text)
+    release = make(pa.table({"a": [0, 1, 2, 3] * 50, "b": [1, 2, 3, 4] * 50}), schema, name="independent", way=1)
+    followed = report_data(release)
+    assert followed.derived == ('"b" (a + 1)',)
+    assert f">{release.arrow.num_columns} columns<" in page(followed)
+    assert ">1 column<" in page(followed, derived=())
+    compared = render_evaluation(evaluate(release.arrow, release))
+    assert f'{DERIVED}"b" (a + 1).' in compared
+    plain = make(*codes({"alpha": 4, "beta": 3}))
+    assert DERIVED not in render_evaluation(evaluate(plain.arrow, plain))
+
+
+def test_years_are_written_as_years_on_page_and_terminal() -> None:
+    text = """
+[columns.year]
+kind = "integer"
+min = 1950
+max = 2020
+other = 1950
+[columns.cost]
+kind = "integer"
+min = 1000
+max = 3000
+other = 1000
+"""
+    schema = parse_schema(text)
+    years = np.random.default_rng(4).integers(1950, 2021, 3000)
+    release = make(pa.table({"year": years, "cost": years}), schema, name="independent", way=1)
+    root, _ = read(render_report(release))
+    tables = {t.all("caption")[0].text: t.all("tbody")[0].all("tr") for t in root.all("table")}
+    shown = {
+        name: {row.all("th")[0].text: row.all("td")[0].text for row in tables[f"{name}, its numbers"]}
+        for name in ("year", "cost")
+    }
+    assert re.fullmatch(r"\d{4}", shown["year"]["Mean"])
+    assert re.fullmatch(r"\d{4}", shown["year"]["95% below"])
+    assert re.fullmatch(r"\d,\d{3},\d{3}", shown["year"]["Total"])
+    assert re.fullmatch(r"\d,\d{3}", shown["cost"]["Mean"])
+    for asked in ("mean(year)", "median(year)", "quantile(year, 0.9)"):
+        assert re.fullmatch(r"\d{4}(\.\d+)?", release.answer(asked).lines()[0][0])
+        assert "," not in release.answer(asked).lines()[0][1]
+    assert "," in release.answer("total(year)").lines()[0][0]
+    assert "," in release.answer("mean(cost)").lines()[0][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("length_of_stay", ["length_", "of_", "stay"]), ("Category", ["Category"]), ("a__b", ["a_", "_", "b"]), ("_", ["_"])],
+)
+def test_long_names_part_after_a_mark(name: str, parts: list[str]) -> None:
+    assert names((name,)) == f'<span class="name">{"<wbr>".join(parts)}</span>'
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0%"), (1e-9, "<0.01%"), (0.00994, "0.99%"), (0.00996, "1.0%"), (0.0995, "10%"), (1.5, "150%")],
+)
+def test_shares_have_two_digits_and_none_has_none(share: float, shown: str) -> None:
+    assert percent(share) == shown

@@ -55,6 +55,18 @@ DAYS += [
     "1/2/2003 24:00",
     "2100/01/01 00:00:00",
 ]
+NAMED = [
+    "08-Nov-20",
+    "8-NOV-51",
+    "31-Dec-49",
+    "29-feb-00",
+    "29-Feb-99",
+    "1-Mai-20",
+    "07:54 AM",
+    "12:00 pm",
+    "0:10 AM",
+    "13:00 PM",
+]
 WORDS = [
     "",
     " ",
@@ -72,7 +84,7 @@ WORDS = [
     "9" * 400,
     "x" * 5000,
 ]
-ALL = [None, *NUMBERS, *TIMES, *DAYS, *WORDS]
+ALL = [None, *NUMBERS, *TIMES, *DAYS, *NAMED, *WORDS]
 TEXTS = st.lists(st.sampled_from(ALL) | st.text(max_size=8), max_size=12)
 BETWEEN = "min = -9\nmax = 90\nnullable = true\n"
 COLUMNS = {
@@ -82,6 +94,8 @@ COLUMNS = {
     "end of the day": 'kind = "time"\nmax = "24:00"\nnullable = true',
     "end in digits": 'kind = "time"\nmax = "24:00"\nformat = "%H%M"\ntype = "int64"\nnullable = true',
     "end in seconds": 'kind = "time"\nmax = "24:00"\nformat = "%H:%M:%S"\nother = 12:00:00',
+    "two digits": 'kind = "date"\nmin = 1950-01-01\nmax = 2049-12-31\nformat = "%d-%b-%y"\nnullable = true',
+    "half days": 'kind = "time"\nformat = "%-I:%M %p"\nother = 12:00:00\ninvalid = "other"',
     "no end": 'kind = "time"\nformat = "%H%M"\nother = 12:00:00\ninvalid = "other"',
 }
 

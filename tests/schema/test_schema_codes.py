@@ -18,6 +18,7 @@ from understudy.schema.declaration import SchemaDeclaration
 from understudy.schema.schema import build_schema
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)
+TWO_DIGITS = ("%d-%b-%y", "%y/%m/%d")
 DATES = st.dates(dt.date(1700, 1, 1), dt.date(2200, 1, 1))
 MOMENTS = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(lambda m: m.replace(microsecond=0))
 
@@ -77,7 +78,13 @@ def day(draw: st.DrawFn) -> dict[str, Any]:
     low, high = bounds(draw, DATES)
     spec: dict[str, Any] = {"kind": "date", "min": low, "max": high, "other": draw(DATES)}
     spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "week"}, {"width": "1 month"}, {"width": "2 years"}]))
-    return spec | draw(st.sampled_from([{}, {"format": "%d/%m/%Y"}, {"format": "%Y%%%m.%d"}]))
+    forms = ["%d/%m/%Y", "%Y%%%m.%d", "%-d.%-m.%Y", "%B %-d, %Y", "%d%^b%Y", *TWO_DIGITS * _within_a_century(spec)]
+    return spec | draw(st.sampled_from([{}, *({"format": form} for form in forms)]))
+
+
+def _within_a_century(spec: dict[str, Any]) -> bool:
+    """Whether years of two digits can tell all declared days and moments apart."""
+    return all(0 <= spec[name].year - spec["min"].year < 100 for name in ("max", "other"))
 
 
 @st.composite
@@ -87,7 +94,9 @@ def moment(draw: st.DrawFn) -> dict[str, Any]:
     spec: dict[str, Any] = {"kind": "datetime", "min": low, "max": high, "other": other}
     spec |= draw(st.sampled_from([{}, {"bins": 7}, {"width": "30 days"}, {"width": "quarter"}]))
     extra = [{"type": "timestamp[s]"}, {"type": "timestamp[ns]"}, {"timezone": "Europe/Paris"}]
-    return spec | draw(st.sampled_from([{}, {"format": "%d/%m/%Y %H:%M"}, {"format": "%Y-%m-%d %H:%M:%S"}, *extra]))
+    forms = ["%d/%m/%Y %H:%M", "%Y-%m-%d %H:%M:%S", "%-m/%-d/%Y %-I:%M %p", "%d. %b %Y %I:%M:%S%P"]
+    forms += [f"{form} %H:%M" for form in TWO_DIGITS * _within_a_century(spec)]
+    return spec | draw(st.sampled_from([{}, *({"format": form} for form in forms), *extra]))
 
 
 @st.composite
@@ -114,6 +123,9 @@ def clock(draw: st.DrawFn) -> dict[str, Any]:
         {"format": "%H%M"},
         {"format": "%H%M", "type": "int16"},
         {"format": "%H%M", "type": "float64"},
+        {"format": "%I:%M %p"},
+        {"format": "%-I:%M:%S%P"},
+        {"format": "%-H:%M"},
         {"type": "time32[s]"},
         {"type": "time64[us]"},
     ]
@@ -178,6 +190,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "prefix": {"kind": "categorical", "values": ["I2", "J1"], "prefix": 2, "other": "?"},
     "clock": {"kind": "time", "nullable": True},
     "digits": {"kind": "time", "format": "%H%M", "type": "int16", "nullable": True},
+    "half days": {"kind": "time", "format": "%-I:%M %p", "nullable": True},
+    "named": {
+        "kind": "date",
+        "format": "%d-%b-%y",
+        "min": dt.date(1950, 1, 1),
+        "max": dt.date(2049, 12, 31),
+        "nullable": True,
+    },
     "date": {"kind": "date", "min": dt.date(2020, 1, 1), "max": dt.date(2021, 1, 1), "nullable": True},
     "datetime": {
         "kind": "datetime",
@@ -217,6 +237,7 @@ ODD = st.sampled_from(
             "0001-01-01",
             "\U0001f600",
             "é",
+            *("07:54 AM", "0:10 am", "13:00 PM", "08-Nov-20", "29-FEB-00", "31 Feb 20"),
             "\x00",
             "𝟛",
             "٣",
@@ -292,6 +313,14 @@ def test_any_value_gets_a_code_and_no_row_affects_another(array: pa.Array, name:
         ("boolean", "Yes", "true"),
         ("boolean", 0.0, "false"),
         ("boolean", "maybe", "null"),
+        ("half days", "12:10 am", "00:00 to 00:59"),
+        ("half days", "7:54 PM", "19:00 to 19:59"),
+        ("half days", "0:10 AM", "null"),
+        ("half days", "13:10 PM", "null"),
+        ("named", "01-jan-50", ALL["named"].labels[0]),
+        ("named", "31-DEC-49", ALL["named"].labels[-2]),
+        ("named", "31-Feb-20", "null"),
+        ("named", "01-Mai-20", "null"),
         ("integer", " 12 ", ALL["integer"].labels[5]),
         ("integer", 1e30, ALL["integer"].labels[-1]),
         ("integer", float("-inf"), ALL["integer"].labels[0]),

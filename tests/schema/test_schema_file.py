@@ -87,7 +87,7 @@ def test_errors_of_a_column(change: tuple[str, str], line: int, words: str) -> N
             5,
             "needs %Y",
         ),
-        ('kind = "date"\nmin = 2020-01-01\nmax = 2021-01-01\nformat = "%d %b %Y"\nnullable = true', 5, "%b"),
+        ('kind = "date"\nmin = 2020-01-01\nmax = 2021-01-01\nformat = "%d %j %Y"\nnullable = true', 5, "%j"),
         (
             'kind = "datetime"\nmin = 2020-01-01T00:00:00\nmax = 2021-01-01T00:00:00\n'
             'timezone = "Europe/Pairs"\nnullable = true',

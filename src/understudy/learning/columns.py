@@ -14,9 +14,9 @@ from understudy.learning.texts import Texts
 from understudy.learning.tree import First, divide
 from understudy.privacy import Door
 from understudy.schema import declaration as d
+from understudy.schema.formats import format_grain
 from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE
 from understudy.schema.layouts import families, layouts
-from understudy.schema.moments import format_grain
 from understudy.schema.typed import DAY
 
 OTHER = "(other)"

@@ -19,6 +19,8 @@ from understudy.schema.scales import Clock, Decimals, Moments
 from understudy.schema.typed import DAY, cells_of
 
 Floats = NDArray[np.float64]
+YEARS = (1000, 2999)
+"""Whole numbers between these are written as years are, without a separator."""
 
 
 def has_numbers(column: Column) -> bool:
@@ -55,6 +57,14 @@ def unit_of(column: Column) -> str:
     return "hours since midnight" if isinstance(column.scale, Clock) else ""
 
 
+def years(column: Column) -> bool:
+    """Whether the numbers of a column look like years: whole, of four digits, up to 2999. Nobody reads 1,968 as one."""
+    if not (isinstance(column, Binned) and column.kind == "integer"):
+        return False
+    low, high = (bound * _factor(column) for bound in column.bins.bounds)
+    return YEARS[0] <= low and high <= YEARS[1]
+
+
 def show(column: Column, number: float) -> str:
     """Spell a number of ``numbers_of`` for people: 1,234.5, or a date."""
     assert isinstance(column, Binned)
@@ -63,6 +73,8 @@ def show(column: Column, number: float) -> str:
     size = max(abs(number), 1e-300)
     decimals = int(np.clip(4 - np.ceil(np.log10(size)), 0, 12)) if size < 1e4 else 0
     text = f"{number:,.{decimals}f}"
+    if years(column) and number <= YEARS[1]:  # a total is more, and no year
+        text = text.replace(",", "")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.manifest.promise import confidence
+from understudy.measures.values import years
 from understudy.quantities import supported
 from understudy.release.asked import Asked, parse
 from understudy.release.computed import Computing
@@ -23,6 +24,8 @@ from understudy.schema.binned import Binned
 from understudy.schema.scales import Clock
 
 SHOWN = 40
+LEVELS = ("mean", "median", "quantile")
+"""Functions whose figures are numbers as the column has them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +47,8 @@ class Figures:
     private: bool
     unmeasured: tuple[str, ...] = ()
     """Columns of the query that were never measured: the workload leaves them out, and there is no interval."""
+    years: bool = False
+    """Whether the figures are years, which are written without a separator."""
 
     def to_arrow(self) -> pa.Table:
         """Return one row a group: its labels, its figure, the ends of its interval, and the rows it has by the model."""
@@ -64,13 +69,13 @@ class Figures:
 
     def _written(self) -> list[tuple[str, ...]]:
         """Return each group's figure as text, with its interval where there are intervals."""
-        values = self.values.to_pylist()
+        values, written = self.values.to_pylist(), list[tuple[str, ...]]()
         if self.lower is None or self.upper is None:
-            return [(_text(value),) for value in values]
-        return [
-            (_text(value), "") if low is None else between(value, low, high)
-            for value, low, high in zip(values, self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
-        ]
+            written = [(_text(value),) for value in values]
+        else:
+            ends = zip(values, self.lower.to_pylist(), self.upper.to_pylist(), strict=True)
+            written = [(_text(value), "") if low is None else between(value, low, high) for value, low, high in ends]
+        return [tuple(text.replace(",", "") for text in one) for one in written] if self.years else written
 
     def expected(self, column: Column) -> str:
         """Return the first interval as a report writes it: times of day by their clock, also where 1403 is one."""
@@ -118,7 +123,19 @@ def computed(simulation: Simulation, asked: Asked, query: str, *, least: float =
         lower, upper = (computing.written(end[kept]) for end in ends)
     groups = tuple(product(*(contents.schema[name].labels for name in asked.by)))
     shown = tuple(groups[i] for i in kept)
-    return Figures(query.strip(), asked.by, shown, value, lower, upper, level, rows[kept], contents.private, unmeasured)
+    return Figures(
+        query.strip(),
+        asked.by,
+        shown,
+        value,
+        lower,
+        upper,
+        level,
+        rows[kept],
+        contents.private,
+        unmeasured,
+        years=asked.function in LEVELS and asked.column is not None and years(contents.schema[asked.column]),
+    )
 
 
 def between(value: Any, low: Any, high: Any) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
 from understudy.report.reported import Reported
 from understudy.report.spending import Spending
-from understudy.schema import Column
+from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
 from understudy.schema.bins import RealBins
 from understudy.uncertainty.supported import reading
@@ -46,6 +46,8 @@ class Value:
     """False for null, and for a catch-all with a code of its own."""
     width: float = 1.0
     """How much of its column's scale it covers: 10 for the years 20 to 29."""
+    start: float | None = None
+    """Where a bin of numbers begins on that scale; None elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,9 @@ class ReportData:
     ended: str
     unit: str
     counted: str
-    derived: tuple[str, ...]
-    """Columns that follow from others, each with its rule."""
     """Which rows the counts are of, where that is not all of them."""
+    derived: tuple[str, ...]
+    """Columns that follow from others, each with its rule; they have no codes of their own."""
     epsilon: float
     delta: float
     rho: float
@@ -180,7 +182,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         ended=manifest.mechanism.ended,
         unit=unit_words(manifest.privacy),
         counted=counted_words(manifest.privacy),
-        derived=tuple(f'"{c.name}" ({c.rule})' for c in release.schema.derived if c.name not in release.schema.domain),
+        derived=derived_words(release.schema),
         epsilon=manifest.privacy.epsilon,
         delta=manifest.privacy.delta,
         rho=manifest.privacy.rho.value,
@@ -206,6 +208,11 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
     )
+
+
+def derived_words(schema: Schema) -> tuple[str, ...]:
+    """Name the columns that follow from others and have no codes, each with its rule."""
+    return tuple(f'"{c.name}" ({c.rule})' for c in schema.derived if c.name not in schema.domain)
 
 
 def _noise(measurement: Measurement) -> tuple[Clique, float, bool]:
@@ -256,6 +263,7 @@ def column_view(release: Reported, column: Column, *, intervals: bool = False) -
             high,
             group[0] < column.places.ordinary,
             width_of(column, group),
+            start_of(column, group),
         )
         for group, (low, high) in zip(groups, band.limits, strict=True)
     ]
@@ -307,6 +315,13 @@ def width_of(column: Column, group: Sequence[int]) -> float:
         return float(len(group))
     low, high = float(column.bins.lowest[group[0]]), float(column.bins.highest[group[-1]])
     return high - low + (0.0 if isinstance(column.bins, RealBins) else 1.0)
+
+
+def start_of(column: Column, group: Sequence[int]) -> float | None:
+    """Return where some neighbouring bins of numbers begin; None for what is no bin, and for dates and times."""
+    if not isinstance(column, Binned) or column.kind not in ("integer", "real") or group[0] >= column.places.ordinary:
+        return None
+    return float(column.bins.lowest[group[0]])
 
 
 def _several(column: Column) -> bool:

@@ -10,14 +10,16 @@ from understudy.measures.pairs import PairMeasures
 from understudy.measures.values import show, show_difference
 from understudy.quantities import percent
 from understudy.report.cards import Card, cards
-from understudy.report.charts.distribution import REAL, distribution, scaled_words
-from understudy.report.data import ColumnView
+from understudy.report.charts.distribution import REAL, distribution
+from understudy.report.charts.widths import scaled_words
+from understudy.report.data import ColumnView, derived_words
 from understudy.report.evaluation_data import EvaluationData
 from understudy.report.markup import Child, Html, tag, words
 from understudy.report.numbers import count, data, plural
-from understudy.report.tables import folded, names, table
+from understudy.report.tables import folded, names, parted, table
 from understudy.schema import Column
 
+DERIVED = "Not compared, since they follow from other columns in every synthetic row: "
 MOST_ASSOCIATIONS = 2000
 """Pairs that are listed: those whose association changed most."""
 FIRST_ASSOCIATIONS = 8
@@ -34,6 +36,7 @@ def columns(evaluation: EvaluationData) -> Html:
     )
     measured = {m.name: m for m in evaluation.measured.columns}
     shown = [Card(c.name, c.kind, _card(c, measured[c.name], evaluation.schema[c.name])) for c in evaluation.columns]
+    derived = derived_words(evaluation.schema)
     rows = [_overview(m) for m in evaluation.measured.columns]
     heads = (
         "Column",
@@ -51,6 +54,7 @@ def columns(evaluation: EvaluationData) -> Html:
             "Kolmogorov–Smirnov is the largest error of a share of numbers up to some value. A value outside the declared "
             "bounds counts as the schema says.",
         ),
+        tag("p", f"{DERIVED}{', '.join(derived)}.") if derived else None,
         keys,
         cards(shown),
         folded(f"All {plural(len(rows), 'column')}, as a table", table(heads, rows, caption="Every column", text=2)),
@@ -76,7 +80,7 @@ def _card(column: ColumnView, m: ColumnMeasures, declared: Column) -> Html:
         said += f"; missing: synthetic {percent(m.missing.synthetic)}, real {percent(m.missing.real)}"
     numbers = None if m.numbers is None else _numbers(m.numbers, declared)
     note = tag("p", said, class_="note")
-    return words(tag("h3", column.name), note, distribution(column, REAL), numbers)
+    return words(tag("h3", parted(column.name)), note, distribution(column, REAL), numbers)
 
 
 def _numbers(numbers: Numbers, column: Column) -> Html:
@@ -168,7 +172,8 @@ def associations(evaluation: EvaluationData) -> Html:
     name = "All" if len(listed) == len(pairs) else f"The {MOST_ASSOCIATIONS:,} most changed of"
     said = (
         "Cramér's V of two columns, in the schema's bins: 0 where they are independent, 1 where one tells the other. "
-        "It is not corrected for chance: with few records and many bins independent columns have some, too."
+        "It is not corrected for chance: with few records and many bins independent columns have some, too. Similarity is 1 "
+        "less the total variation distance of the pair's two tables; correlation is Pearson's, of two columns of numbers."
     )
     return words(
         tag("p", said),

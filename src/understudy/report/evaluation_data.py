@@ -21,7 +21,7 @@ from understudy.measures.nearest import Membership, Nearest
 from understudy.measures.pairs import PairMeasures
 from understudy.measures.prediction import Prediction
 from understudy.measures.rows import Tables
-from understudy.report.data import ColumnView, Value, bars_for, groups_of, label_of, width_of
+from understudy.report.data import ColumnView, Value, bars_for, groups_of, label_of, start_of, width_of
 from understudy.report.reported import Reported
 from understudy.schema import Column, Schema
 from understudy.uncertainty import Bound
@@ -221,11 +221,19 @@ def _column(m: Comparison, column: Column, most: int) -> ColumnView:
     starts = [group[0] for group in groups]
     real, synthetic = (np.add.reduceat(np.asarray(counts, np.float64), starts) for counts in (m.real, m.synthetic))
     drawn = [
-        Value(label_of(column, g), float(s), float(r), float(r), g[0] < column.places.ordinary, width_of(column, g))
+        Value(
+            label_of(column, g),
+            float(s),
+            float(r),
+            float(r),
+            g[0] < column.places.ordinary,
+            width_of(column, g),
+            start_of(column, g),
+        )
         for g, r, s in zip(groups, real, synthetic, strict=True)
     ]
     if not ordered:
-        drawn.sort(key=lambda v: -max(v.synthetic, v.upper or 0.0))
+        drawn.sort(key=lambda v: (not v.ordinary, -max(v.synthetic, v.upper or 0.0)))
     shown = drawn if ordered else drawn[:most]
     return ColumnView(
         column.name, column.kind, column.description or "", ordered, tuple(shown), len(drawn) - len(shown), width, 0.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from understudy.manifest.promise import confidence
 from understudy.report.cards import MANY, Card, cards
-from understudy.report.charts.distribution import distribution, scaled_words
+from understudy.report.charts.distribution import distribution
+from understudy.report.charts.widths import scaled_words
 from understudy.report.data import ColumnView, ReportData
 from understudy.report.markup import Html, spoken, tag, words
 from understudy.report.numbers import data
-from understudy.report.tables import folded, table
+from understudy.report.tables import folded, parted, table
 
 THIN = (
     " Where the range is thin, this count is known well. That says nothing of how the column goes with others: for "
@@ -72,7 +73,7 @@ def _card(column: ColumnView, *, paper: bool) -> Html:
     said += scaled_words(column)
     description = tag("p", column.description) if column.description else None
     note = tag("p", "; ".join(said), class_="note")
-    return words(tag("h3", column.name), note, description, distribution(column), _figures(column, paper=paper))
+    return words(tag("h3", parted(column.name)), note, description, distribution(column), _figures(column, paper=paper))
 
 
 def _figures(column: ColumnView, *, paper: bool) -> Html | None:

@@ -51,7 +51,7 @@ def _header(report: ReportData) -> Html:
     worst = report.bounds[-1] if report.bounds else None
     figures: list[tuple[str, Child, str]] = [
         ("Privacy", words("ε = ", rounded_up(report.epsilon)), f"δ = {rounded_up(report.delta)}, {promised}"),
-        ("Synthetic records", data(report.rows, count(report.rows)), plural(len(report.columns), "column")),
+        ("Synthetic records", data(report.rows, count(report.rows)), _width(report)),
         (
             f"Real records{', used' if report.counted else ''}, about",
             data(report.total, count(report.total)),
@@ -66,6 +66,11 @@ def _header(report: ReportData) -> Html:
     description = tag("p", report.description, class_="lead") if report.description else None
     kicker = tag("p", "Report on a synthetic table", class_="kicker")
     return words(kicker, tag("h1", report.title), description, facts(figures))
+
+
+def _width(report: ReportData) -> str:
+    """Return how many columns the synthetic table has, those that follow from others among them."""
+    return plural(len(report.columns) + len(report.derived), "column")
 
 
 def _bounded(report: ReportData) -> str:

@@ -54,9 +54,9 @@ def names(clique: Sequence[str]) -> Html:
     parts: list[Child] = []
     for name in clique:
         parts += (
-            [tag("span", " × ", class_="times"), tag("span", name, class_="name")]
+            [tag("span", " × ", class_="times"), tag("span", parted(name), class_="name")]
             if parts
-            else [tag("span", name, class_="name")]
+            else [tag("span", parted(name), class_="name")]
         )
     return words(parts)
 
@@ -82,8 +82,8 @@ def short(name: str, letters: int) -> str:
 
 
 def parted(name: str) -> Html:
-    """Write a name that a narrow cell may part before a capital: Category-Coverage."""
-    first, *others = re.split("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", name)
+    """Write a name that a narrow cell may part before a capital and after a mark: Category-Coverage, length_-of_-stay."""
+    first, *others = re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[_./])(?=\w)", name)
     return words(first, ((tag("wbr"), other) for other in others))
 
 

@@ -14,18 +14,23 @@ import pyarrow as pa
 from understudy.review.blocks import Block, quote
 from understudy.review.look import Seen
 from understudy.review.types import MISSING_MARKS
-from understudy.schema.moments import end_of_day, format_pattern
+from understudy.schema.formats import end_of_day, format_pattern, has, parts_of
 from understudy.source.duck import literal
 
+MAY_BE_LENGTHS = (
+    "hours without a zero in front may be lengths of time, and are taken for times of day; if they say how long, and not "
+    "when, write them as numbers, such as minutes, and draft again"
+)
 _STEPS = ((86_400, "1 day", "00:00:00"), (3600, "1 hour", "23:00:00"), (60, "1 minute", "23:59:00"))
 
 
 def draft_time(seen: Seen) -> Block:
     """Draft a column of times of day."""
-    form = seen.spelling.format
-    lines = [] if form in (None, "%H:%M") else [f"format = {quote(form)}"]
-    spelled = end_of_day(form or "%H:%M")
-    last, mark = ending(spelled, seen=seen.of_text and not seen.holds(f"trim(v) <> {literal(spelled)}"))
+    form = seen.spelling.form or "%H:%M"
+    lines = [] if form == "%H:%M" else [f"format = {quote(form)}"]
+    spelled = end_of_day(form) or ""
+    last, mark = ending(spelled, seen=bool(spelled) and seen.of_text and not seen.holds(f"trim(v) <> {literal(spelled)}"))
+    mark = "; ".join(part for part in (mark, MAY_BE_LENGTHS if form == "%-H:%M:%S" else "") if part)
     if pa.types.is_time(seen.type):
         lines = ['format = "%H:%M:%S"', 'type = "time32[s]"' if pa.types.is_time32(seen.type) else 'type = "time64[us]"']
     return _block(seen, ['kind = "time"', *lines, *last], mark, "12:00:00")
@@ -78,11 +83,17 @@ def _block(seen: Seen, lines: list[str], mark: str, first: str) -> Block:
 
 def _format(seen: Seen) -> tuple[list[str], str]:
     """Declare how texts spell moments, unless it is the usual way; say so where day and month may be mistaken."""
-    form = seen.spelling.format
+    form = seen.spelling.form
     if form is None:
         return [], ""
     format_pattern(form)
-    doubt = ", and whether the day or the month comes first" if form[:5] in ("%d/%m", "%m/%d", "%d-%m", "%m-%d") else ""
+    first, second = [part.letter for part in parts_of(form) if part.letter in [*"Yymbd"]][:2]
+    figures, by_points = {first, second} <= {*"ymd"}, "." in form
+    doubt = ""
+    if figures and not by_points:
+        doubt = f", and whether the day{', the month or the year' if has(form, 'y') else ' or the month'} comes first"
+    if has(form, "y"):
+        doubt += "; years of two digits are of the hundred from the year of min on"
     return [f"format = {quote(form)}"], doubt
 
 

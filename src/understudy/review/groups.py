@@ -67,12 +67,13 @@ QUESTIONS = (
     Question(
         r"^the first and the last (day|moment)",
         "the first and the last day or moment were seen, and rounded. Accept those that you know without the data.",
-        r"whether the day or the month comes first",
+        r"whether the day[^;]* comes first|years of two digits are of the hundred from the year of min on",
     ),
     Question(
-        r" was seen, and is kept as the end of the day",
-        "the end of a day was seen beside times of day. Accept that, if you know it without the data.",
-        r"\d\S* was seen",
+        r" was seen, and is kept as the end of the day|^hours without a zero in front",
+        "the end of a day was seen beside times of day, or hours without a zero in front, which may be lengths of time. "
+        "Accept that, if you know it without the data, and they say when; what says how long is better written as numbers.",
+        r"\d\S* was seen|hours without a zero in front",
     ),
     Question(
         r"^left out, since it has about",
@@ -86,9 +87,10 @@ QUESTIONS = (
         "others with points. To keep them, write all numbers alike (docs/schema.md, CSV files), and draft again.",
     ),
     Question(
-        r"^left out, since (its numbers have signs|texts stand among)",
-        "they are left out, since their numbers have signs (12 % or $5), or texts stand among these. To keep them, write "
-        'plain numbers, and draft again; where such texts mean "missing", go one by one, and write them as nulls.',
+        r"^left out, since (its numbers have signs|texts stand among|it has lengths of time)",
+        "they are left out, since their numbers have signs (12 % or $5), or texts stand among these, or they are lengths of "
+        'time (27:14:00). To keep them, write plain numbers, and draft again; where such texts mean "missing", go one by '
+        "one, and write them as nulls.",
         r"(?<=its numbers \().*?(?=\)\. Write)",
     ),
     Question(

@@ -26,6 +26,11 @@ _NUMBER, _MOST_ODD = re.compile(r"[-+]?(0|[1-9][0-9]*)([.,][0-9]+)*"), 5
 SIGNS = (
     "left out, since its numbers have signs (12 % or $5), and so are texts. To keep it, write them without, and draft again."
 )
+_LENGTH = re.compile(r"-?([0-9]+ days?,? )?[0-9]{1,4}:[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?")
+LENGTHS = (
+    "left out, since it has lengths of time, or times that are not of one day (hours above 23), which no kind of column "
+    "holds. To keep it, write them as numbers, such as minutes, and draft again."
+)
 _COMMAS = (
     "left out, since its numbers have commas; such are read from CSV files alone, where they are not beside others with "
     "points. To keep it, write all numbers alike (docs/schema.md, CSV files), and draft again."
@@ -47,8 +52,8 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     ranked = _spelled_once([one for one in texts if one not in words])
     if not ranked:
         return Block(seen.name, why="no value was seen")
-    if _has_signs([value.strip() for value, _ in ranked]):
-        return Block(seen.name, mark=SIGNS)
+    if mark := _no_texts([value.strip() for value, _ in ranked]):
+        return Block(seen.name, mark=mark)
     if len(ranked) > 20 and 2 * max(seen.distinct, len(ranked)) > seen.rows - seen.missing:
         return Block(seen.name, why=_why_unique(texts))
     if _has_decimal_commas([value.strip() for value, _ in ranked]):
@@ -86,6 +91,13 @@ def _why_unique(texts: list[tuple[str, int]]) -> str:
     if all(_SIGNED.fullmatch(text.strip()) for text, _ in texts) and not any(text.isdigit() for text, _ in texts):
         return "numbers with separators (1,234.50 or 12,5) are texts here; write them plainly to keep the column"
     return "nearly every row has a text of its own (an identifier, or free text)"
+
+
+def _no_texts(texts: list[str]) -> str:
+    """Return the mark of a column of many lengths of time, or numbers with signs; empty for one of texts."""
+    if len(texts) > DEFAULT_BINS and all(map(_LENGTH.fullmatch, texts)):
+        return LENGTHS
+    return SIGNS if _has_signs(texts) else ""
 
 
 def _has_signs(texts: list[str]) -> bool:

@@ -20,6 +20,7 @@ from understudy.errors import SourceError
 from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.figures import with_marks
+from understudy.review.layouts import exact, unusual
 from understudy.review.types import PLAIN, Spelling, spelling
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.reading import is_text
@@ -164,7 +165,9 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
     for name in opened.types.names:
         if dialect is not None or _is_long(opened, name, texts_of(name)):
             marks = PLAIN if dialect is None else dialect.found
-            found[name] = spelling(partial(_of_texts, opened, name), marks, signed=dialect is not None)
+            ask = partial(_of_texts, opened, name)
+            usual = spelling(ask, marks, signed=dialect is not None)
+            found[name] = exact(ask, (unusual(ask) or usual) if usual.type == "VARCHAR" else usual)
     if not found:
         return opened
     columns = ", ".join(_read(name, found.get(name)) for name in opened.types.names)

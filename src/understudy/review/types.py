@@ -12,7 +12,7 @@ from typing import Any
 
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.dialect import POINT, Dialect
-from understudy.schema.moments import end_of_day
+from understudy.schema.formats import clock_pattern, end_of_day, format_pattern, has
 from understudy.schema.signs import BARE, MONEY, UNITS, UNSIGNED, Signs
 from understudy.source.duck import literal
 from understudy.source.figures import between_thousands
@@ -23,15 +23,19 @@ PLAIN = Dialect()
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
-_DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
+DATES = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
+DATES_OF_TWO = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
 _BARE_CLOCK = "%H%M"
 _BARE_DAY = "%Y%m%d"
 _LEAST_DAYS = 20
-"""Eight digits (20220131) are days only where so many different ones all are, of the years 1900 to 2099."""
+"""Eight digits (20220131) are days only where so many different ones all are, of the years 1900 to 2099. So are three
+numbers of two digits.
+"""
 _LEAST_TIMES = 200
 """Four digits (0517) are times of day only where there are so many different ones: else they may be codes."""
-_MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
+MOMENTS = tuple(f"%Y-%m-%d{mark}{clock}{zone}" for mark in " T" for clock in _CLOCKS for zone in ("", "Z"))
+_LEAST = {_BARE_CLOCK: _LEAST_TIMES, _BARE_DAY: _LEAST_DAYS} | dict.fromkeys(DATES_OF_TWO, _LEAST_DAYS)
 MISSING_MARKS = (
     *("n", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "---", ".", "..", "*", "**", "x"),
     *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
@@ -47,7 +51,8 @@ _MANY = 20
 class Spelling:
     """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing".
 
-    ``marks`` says what stands in numbers, ``signs`` what stands around them.
+    ``marks`` says what stands in numbers, ``signs`` what stands around them. ``spelled`` is the format with all that is
+    needed to spell the texts again; years of two digits are of the hundred from ``first_year`` on.
     """
 
     type: str
@@ -55,6 +60,13 @@ class Spelling:
     missing: tuple[str, ...] = ()
     marks: Dialect = PLAIN
     signs: Signs = UNSIGNED
+    spelled: str | None = None
+    first_year: int | None = None
+
+    @property
+    def form(self) -> str | None:
+        """The format to declare; None for the usual way."""
+        return self.spelled or self.format
 
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
@@ -63,7 +75,16 @@ class Spelling:
             return f"CASE WHEN trim({name}) <> '' AND NOT {_among(f'trim({name})', self.missing)} THEN {name} END"
         if self.format is None:
             return f"TRY_CAST({self.plain(text)} AS {self.type})"
-        return f"CAST(try_strptime({text}, {literal(self.format)}) AS {self.type})"
+        return f"CAST({self.moment(text)} AS {self.type})"
+
+    def moment(self, text: str) -> str:
+        """Return the SQL of the moment that a text spells in the format."""
+        assert self.format is not None
+        read = f"try_strptime({text}, {literal(self.format)})"
+        if self.first_year is None:
+            return read
+        year = f"{self.first_year} + (year({read}) - {self.first_year} + 1000) % 100"
+        return f"{read} + to_years(({year} - year({read}))::INTEGER)"
 
     def plain(self, text: str) -> str:
         """Return the SQL of a text with a decimal point, and nothing between thousands, where it is a number."""
@@ -92,10 +113,14 @@ class Spelling:
             reads = f"TRY_CAST({self.plain('v')} AS {self.type}) IS NOT NULL"
             return f"regexp_full_match({self.bare('v')}, {literal(patterns[self.type])}) AND {reads}"
         read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
-        exact = self.format in (*_MOMENTS, _BARE_DAY, _BARE_CLOCK)
+        if has(self.format, "ybBI"):
+            pattern = clock_pattern(self.format) if self.type == "TIME" else format_pattern(self.format)
+            return f"(regexp_full_match(v, {literal(pattern)}) AND {read})"
+        exact = self.format in (*MOMENTS, _BARE_DAY, _BARE_CLOCK)
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
         read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
-        end = f"v = {literal(end_of_day(self.format))} OR " if self.type == "TIME" else ""
+        last = end_of_day(self.format) if self.type == "TIME" else None
+        end = "" if last is None else f"v = {literal(last)} OR "
         return f"({end}regexp_full_match(v, {literal(pattern)}) AND {read})"
 
 
@@ -130,10 +155,10 @@ CANDIDATES = (
     Spelling("DATE", _BARE_DAY),  # before the numbers, since these are digits, too
     *(Spelling(kind) for kind in ("BOOLEAN", "BIGINT", "DOUBLE", "DATE")),
     *(Spelling("TIME", clock) for clock in (*_CLOCKS, _BARE_CLOCK)),
-    *(Spelling("TIMESTAMP", moment) for moment in _MOMENTS),
+    *(Spelling("TIMESTAMP", moment) for moment in MOMENTS),
     *(Spelling(kind) for kind in ("TIMESTAMP", "TIMESTAMPTZ")),
-    *(Spelling("DATE", day) for day in _DATES),
-    *(Spelling("TIMESTAMP", f"{day} {clock}") for day in _DATES for clock in _CLOCKS),
+    *(Spelling("DATE", day) for day in DATES),
+    *(Spelling("TIMESTAMP", f"{day} {clock}") for day in DATES for clock in _CLOCKS),
 )
 
 
@@ -143,9 +168,9 @@ def spelling(ask: Ask, marks: Dialect = PLAIN, *, signed: bool = False) -> Spell
     A few odd words among many numbers or dates are taken for marks of missing values, the commonest first.
     ``marks`` is how numbers are written; where ``signed``, they may have signs.
     """
-    found = _first(ask, [replace(one, marks=marks) for one in CANDIDATES])
+    found = first_of(ask, [replace(one, marks=marks) for one in CANDIDATES])
     if found is None and signed and (signs := signs_of(ask)):
-        found = _first(ask, [Spelling(kind, marks=marks, signs=signs) for kind in ("BIGINT", "DOUBLE")])
+        found = first_of(ask, [Spelling(kind, marks=marks, signs=signs) for kind in ("BIGINT", "DOUBLE")])
     return found or Spelling("VARCHAR")
 
 
@@ -157,13 +182,13 @@ def signs_of(ask: Ask) -> Signs:
     return Signs(*most) if texts > DEFAULT_BINS and 2 * rows > texts else UNSIGNED
 
 
-def _first(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
+def first_of(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
     """Return the first that all texts fit, but for odd words; None where none is."""
     *odd, texts = ask(", ".join(f"count(*) FILTER (NOT ({one.fits()}))" for one in candidates) + ", count(*)")
     few = [one for one, strays in zip(candidates, odd, strict=True) if strays <= len(MISSING_MARKS) and strays < texts]
     for one in sorted(few, key=lambda one: odd[candidates.index(one)] > 0):  # those without a stray come first
         strays = odd[candidates.index(one)]
-        if texts - strays < {_BARE_CLOCK: _LEAST_TIMES, _BARE_DAY: _LEAST_DAYS}.get(one.format or "", 0):
+        if texts - strays < _LEAST.get(one.format or "", 0):
             continue
         words = _words(ask, one) if strays else ()
         if not strays or _are_marks(words, texts - strays):

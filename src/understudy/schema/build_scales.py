@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.schema import declaration as d
-from understudy.schema.moments import clock_pattern, format_grain, format_pattern, step_seconds
+from understudy.schema.formats import clock_pattern, end_of_day, format_grain, format_pattern, has
+from understudy.schema.moments import step_seconds
 from understudy.schema.problems import Wrong
 from understudy.schema.scales import Clock, Continuous, Decimals, Moments, Scale, Whole
 from understudy.schema.signs import Signs
@@ -32,7 +33,7 @@ def build_scale(declared: Ranged) -> Scale:
     if isinstance(declared, d.Time):
         return _clock_scale(declared)
     pattern = _pattern(declared.format)
-    extra: dict[str, Any] = {} if pattern is None else {"pattern": pattern, "form": declared.format}
+    extra: dict[str, Any] = {} if pattern is None else {"pattern": pattern, "form": declared.format, **_century(declared)}
     if isinstance(declared, d.Date):
         if declared.format is not None and format_grain(declared.format) != DAY:
             raise Wrong('the format of a date has no hours; use kind = "datetime" for these.', "format")
@@ -83,6 +84,8 @@ def _clock_scale(declared: d.Time) -> Clock:
     whole = declared.type.startswith(("int", "uint"))
     if (whole or declared.type == "float64") and declared.format not in ("%H%M", "%H%M%S"):
         raise Wrong(f'type = "{declared.type}" goes with format = "%H%M" or "%H%M%S".', "type")
+    if declared.max == d.END_OF_DAY and end_of_day(declared.format) is None:
+        raise Wrong(f'format = "{declared.format}" has no 24:00; leave max out.', "max")
     if declared.max == d.END_OF_DAY and declared.type.startswith("time"):
         raise Wrong(f'type = "{declared.type}" has no 24:00; leave max out, or write type = "string".', "max")
     if whole and np.iinfo(declared.type).max < (2400 if declared.format == "%H%M" else 240_000):
@@ -109,6 +112,21 @@ def _pattern(form: str | None) -> str | None:
         return None if form is None else format_pattern(form)
     except ValueError as error:
         raise Wrong(f"the format cannot be used: {error}.", "format") from None
+
+
+def _century(declared: d.Date | d.DateTime) -> dict[str, int]:
+    """Return the first of the hundred years that years of two digits are of: that of the first bound."""
+    bounds = [one for one in (declared.min, *(declared.edges or ()), declared.max) if one is not None]
+    if declared.format is None or not has(declared.format, "y") or not bounds:
+        return {}
+    first = bounds[0].year
+    if outside := [one for one in (*bounds, declared.other) if one is not None and not 0 <= one.year - first < 100]:
+        raise Wrong(
+            f"years of two digits (%y) are of the hundred from {first} to {first + 99}, where the bounds begin; "
+            f"{outside[0].year} cannot be told from another.",
+            "format",
+        )
+    return {"first_year": first}
 
 
 def _datetime_scale(declared: d.DateTime, extra: dict[str, Any]) -> Moments:

@@ -31,10 +31,11 @@ from understudy.schema.expressions import (
     parse_expression,
     work_out,
 )
+from understudy.schema.formats import format_grain, has
 from understudy.schema.lengths import Meaning, Sense, meaning_of
 from understudy.schema.listed import Listed, spell
 from understudy.schema.measures import Floats, Measure, measure_of
-from understudy.schema.moments import format_grain, seconds_of
+from understudy.schema.moments import seconds_of
 from understudy.schema.problems import Wrong
 from understudy.schema.reading import Bools
 from understudy.schema.rules import RuleError
@@ -163,15 +164,23 @@ class DerivedColumn:
 def _reach(moments: Moments) -> tuple[int, int]:
     """Return the first and the last second that can be written; what is beyond is missing."""
     nanoseconds = pa.types.is_timestamp(moments.type) and moments.type.unit == "ns"
-    return (-9 * 10**9, 9 * 10**9) if nanoseconds else (seconds_of(FIRST, None), seconds_of(LAST, None))
+    first, last = _years(moments)
+    return (-9 * 10**9, 9 * 10**9) if nanoseconds else (seconds_of(first, None), seconds_of(last, None))
+
+
+def _years(moments: Moments) -> tuple[datetime, datetime]:
+    """Return the first and the last moment that can be spelled, to the hour."""
+    if moments.form is None or not has(moments.form, "y"):
+        return FIRST, LAST
+    return FIRST.replace(year=moments.first_year), LAST.replace(year=moments.first_year + 99)
 
 
 def _declared(moments: Moments) -> Date | DateTime:
     """Return what reads such moments in a table that has them."""
+    zone, form, (first, last) = moments.timezone, moments.form, _years(moments)
     if moments.grain == DAY:
-        return Date(kind="date", min=FIRST.date(), max=LAST.date(), bins=1, format=moments.form, nullable=True)
-    zone, form = moments.timezone, moments.form
-    return DateTime(kind="datetime", min=FIRST, max=LAST, bins=1, format=form, timezone=zone, nullable=True)
+        return Date(kind="date", min=first.date(), max=last.date(), bins=1, format=form, nullable=True)
+    return DateTime(kind="datetime", min=first, max=last, bins=1, format=form, timezone=zone, nullable=True)
 
 
 def _moments(measure: Measure, values: Floats) -> pa.Array:

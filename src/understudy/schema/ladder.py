@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from understudy.schema import layouts
 from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
 from understudy.schema.column import Held, Undivided
+from understudy.schema.formats import clock_pattern
 from understudy.schema.layouts import FIRST_DAY, LAST_DAY
 from understudy.schema.listed import SPELLED_BOOLEANS
-from understudy.schema.moments import ISO, clock_pattern, moments_in
+from understudy.schema.moments import ISO, moments_in
 from understudy.schema.reading import flags, missing_text, numbers_in
 from understudy.schema.typed import DAY, cells_of
 

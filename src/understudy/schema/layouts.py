@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from understudy.schema.moments import format_pattern, moments_in
+from understudy.schema.formats import format_pattern
+from understudy.schema.moments import moments_in
 from understudy.schema.reading import flags
 from understudy.schema.typed import DAY
 

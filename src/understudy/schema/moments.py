@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from understudy.schema.formats import NAMES
 from understudy.schema.reading import Bools, Values, flags, missing_text
 from understudy.schema.typed import DAY
 
@@ -22,52 +23,6 @@ ISO = (
     r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?\s?(?P<z>Z|z|[+-]\d{2}(?::?\d{2})?)?)?$"
 )
 CLOCK = r"^(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?$"
-DIRECTIVES = {
-    "Y": r"(?P<Y>\d{4})",
-    "m": r"(?P<m>\d{1,2})",
-    "d": r"(?P<d>\d{1,2})",
-    "H": r"(?P<H>\d{1,2})",
-    "M": r"(?P<M>\d{2})",
-    "S": r"(?P<S>\d{2})",
-    "%": "%",
-}
-
-
-def format_pattern(form: str) -> str:
-    """Return the regular expression of a format of dates such as ``%d/%m/%Y``; ValueError says what is wrong."""
-    return _pattern(form, "Ymd")
-
-
-def clock_pattern(form: str) -> str:
-    """Return the regular expression of a format of times such as ``%H:%M``; ValueError says what is wrong."""
-    if dates := [part for part in "Ymd" if f"%{part}" in form]:
-        raise ValueError(f'"%{dates[0]}" is part of a date, and no time of day')
-    return _pattern(form, "H")
-
-
-def _pattern(form: str, needed: str) -> str:
-    pieces = re.split(r"%(.)", form)
-    out = ["^"]
-    for i, piece in enumerate(pieces):
-        if i % 2 and piece not in DIRECTIVES:
-            raise ValueError(f'"%{piece}" is not understood; use %Y, %m, %d, %H, %M, %S')
-        out.append(DIRECTIVES[piece] if i % 2 else re.escape(piece))
-    used = [piece for i, piece in enumerate(pieces) if i % 2 and piece != "%"]
-    if len(set(used)) != len(used):
-        raise ValueError("a part of the date appears twice")
-    if not set(needed) <= set(used):
-        raise ValueError(f"it needs {' and '.join(f'%{part}' for part in needed)}")
-    return "".join([*out, "$"])
-
-
-def end_of_day(form: str) -> str:
-    """Return how a format of times spells the midnight after the last minute of a day: 24:00, 2400."""
-    return form.replace("%H", "24").replace("%M", "00").replace("%S", "00")
-
-
-def format_grain(form: str) -> int:
-    """Return the finest step, in seconds, that a format can spell."""
-    return next((step for part, step in (("%S", 1), ("%M", 60), ("%H", 3600)) if part in form), DAY)
 
 
 def seconds_of(moment: date | datetime, timezone: str | None) -> int:
@@ -79,15 +34,22 @@ def seconds_of(moment: date | datetime, timezone: str | None) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
 
 
-def moments_in(text: pa.Array, nulls: tuple[str, ...] = (), pattern: str = ISO, timezone: str | None = None) -> Values:
-    """Read text that spells moments, as whole seconds since 1970 (int64): UTC where there is a zone."""
+def moments_in(
+    text: pa.Array, nulls: tuple[str, ...] = (), pattern: str = ISO, timezone: str | None = None, first_year: int = 1970
+) -> Values:
+    """Read text that spells moments, as whole seconds since 1970 (int64): UTC where there is a zone.
+
+    Years of two digits are of the hundred from ``first_year`` on.
+    """
     missing = missing_text(text, nulls)
     found = pc.extract_regex(pc.utf8_trim_whitespace(text), pattern=pattern)
     names = {field.name for field in found.type}
     part = {name: _whole(found, name, names, default) for name, default in _DEFAULTS.items()}
-    days, real = _days(part["Y"], part["m"], part["d"])
-    clock = (part["H"] < 24) & (part["M"] < 60) & (part["S"] < 61)
-    seconds = days * DAY + part["H"] * 3600 + part["M"] * 60 + part["S"]
+    year = first_year + (part["y"] - first_year) % 100 if "y" in names else part["Y"]
+    days, real = _days(year, _month(found) if "b" in names else part["m"], part["d"])
+    hour, clock = _hour(found, part["I"]) if "I" in names else (part["H"], part["H"] < 24)
+    clock &= (part["M"] < 60) & (part["S"] < 61)
+    seconds = days * DAY + hour * 3600 + part["M"] * 60 + part["S"]
     offset, aware = _offset(found, names)
     # A spelled offset is an instant; anything else is the wall clock of the column's zone.
     seconds = np.where(aware, seconds - offset, to_utc(seconds, timezone))
@@ -105,7 +67,7 @@ def to_utc(seconds: NDArray[np.int64], timezone: str | None) -> NDArray[np.int64
     return np.asarray(zoned.view(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-_DEFAULTS = {"Y": 1970, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0}
+_DEFAULTS = {"Y": 1970, "y": 0, "m": 1, "d": 1, "H": 0, "I": 12, "M": 0, "S": 0}
 
 
 def _field(found: pa.Array, name: str) -> pa.Array:
@@ -118,6 +80,19 @@ def _whole(found: pa.Array, name: str, names: set[str], default: int) -> NDArray
         return np.full(len(found), default, dtype=np.int64)
     digits = pc.cast(_field(found, name), pa.int64())
     return np.asarray(pc.fill_null(digits, default).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _month(found: pa.Array) -> NDArray[np.int64]:
+    """Return the number of the month that is named; 1 where none is."""
+    named = pc.utf8_slice_codeunits(pc.utf8_capitalize(_field(found, "b")), 0, 3)
+    month = pc.index_in(named, value_set=pa.array([name[:3] for name in NAMES], named.type))
+    return np.asarray(pc.fill_null(month, 0).to_numpy(zero_copy_only=False), dtype=np.int64) + 1
+
+
+def _hour(found: pa.Array, hour: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bools]:
+    """Return the hour of a clock with AM and PM, and whether there is such a one: 12 AM is midnight."""
+    afternoon = flags(pc.fill_null(pc.equal(pc.utf8_upper(_field(found, "p")), "PM"), fill_value=False))
+    return hour % 12 + 12 * afternoon, (hour >= 1) & (hour <= 12)
 
 
 def _days(year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bools]:

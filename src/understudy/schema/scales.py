@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from understudy.schema.bins import Numbers
 from understudy.schema.cells import Kind
 from understudy.schema.declaration import END_OF_DAY
-from understudy.schema.moments import CLOCK, ISO, end_of_day, moments_in, seconds_of, to_utc
+from understudy.schema.formats import end_of_day, written
+from understudy.schema.moments import CLOCK, ISO, moments_in, seconds_of, to_utc
 from understudy.schema.reading import Values, flags, numbers_in
 from understudy.schema.signs import UNSIGNED, Signs
 from understudy.schema.typed import DAY, PER_SECOND
@@ -157,6 +158,8 @@ class Moments(Scale):
     timezone: str | None = None
     form: str | None = None
     pattern: str = ISO
+    first_year: int = 1970
+    """Of the hundred that years of two digits are of."""
 
     def of_moments(self, seconds: NDArray[np.int64], kind: Kind) -> Numbers:
         """Round down to the grain; a wall clock is that of the column's zone."""
@@ -165,7 +168,7 @@ class Moments(Scale):
 
     def of_text(self, text: pa.Array, nulls: tuple[str, ...]) -> Values:
         """Read moments and round them down to the grain."""
-        read = moments_in(text, nulls, self.pattern, self.timezone)
+        read = moments_in(text, nulls, self.pattern, self.timezone, self.first_year)
         return Values(read.numbers // self.grain, read.missing, read.unreadable)
 
     def write(self, numbers: Numbers, null: NDArray[np.bool_]) -> pa.Array:
@@ -176,7 +179,7 @@ class Moments(Scale):
         if self.form is None:
             return pa.array(seconds * PER_SECOND[self.type.unit], mask=null).view(self.type)
         moments = pa.array(seconds, mask=null).view(pa.timestamp("s", self.timezone))
-        return pc.cast(pc.strftime(moments, format=self.form), self.type)
+        return pc.cast(written(moments, self.form), self.type)
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Spell moments with a time zone as ISO 8601 does: 2023-07-01T12:04:05+02:00."""
@@ -228,7 +231,8 @@ class Clock(Scale):
         """Read times as the format spells them, or with colons."""
         read = moments_in(text, nulls, self.pattern)
         usual = moments_in(text, nulls, CLOCK)
-        end = flags(pc.equal(pc.utf8_trim_whitespace(text), end_of_day(self.form))) & ~read.missing
+        last = end_of_day(self.form)
+        end = ~read.missing & (False if last is None else flags(pc.equal(pc.utf8_trim_whitespace(text), last)))
         numbers = np.where(end, DAY, np.where(read.unreadable, usual.numbers, read.numbers)) // self.grain
         unreadable = read.unreadable & usual.unreadable & ~end
         if not self.of_digits:
@@ -248,7 +252,7 @@ class Clock(Scale):
             return pa.array(seconds.astype(np.int32), mask=null).view(self.type)
         if pa.types.is_time64(self.type):
             return pa.array(seconds * PER_SECOND[self.type.unit], mask=null).view(self.type)
-        text = pc.strftime(pa.array(seconds, mask=null).view(pa.timestamp("s")), format=self.form)
+        text = written(pa.array(seconds, mask=null).view(pa.timestamp("s")), self.form)
         return pc.cast(pc.if_else(pa.array(seconds == DAY), end_of_day(self.form), text), self.type)
 
     def spell(self, values: pa.ChunkedArray) -> pa.ChunkedArray:

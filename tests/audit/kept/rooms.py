@@ -33,6 +33,17 @@ MUTANTS: list[Mutant] = [
         f"{ALONE}[wall clocks-texts]",
     ),
     one(
+        "the-first-year-of-two-digits-is-looked-up",
+        27,
+        "years of two digits are of the hundred from the first one in the table on, and not from what is declared",
+        (
+            "schema/moments.py",
+            'year = first_year + (part["y"] - first_year)',
+            'year = first_year + (part["y"] - part["y"].min(initial=99))',
+        ),
+        "tests/schema/test_alone.py::test_declared_columns_read_each_text_alone[two digits]",
+    ),
+    one(
         "one-moment-before-1970-rounds-all-up",
         27,
         "fractions of seconds are cut otherwise as soon as one moment of the column is before 1970",

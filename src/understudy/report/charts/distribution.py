@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from unicodedata import east_asian_width
 
+from understudy.measures.values import YEARS
 from understudy.quantities import percent
+from understudy.report.charts.widths import MOST_ORDERED_ROWS, Bar, bars, scaling
 from understudy.report.data import ColumnView, Value
 from understudy.report.markup import Html, tag, words
 from understudy.report.numbers import count, data, plural
@@ -16,20 +18,14 @@ from understudy.report.tables import folded, table
 
 MOST_ROWS = 12
 """Horizontal bars shown for values without an order; the rest are in the table."""
-ENDS = " to | … "
+ENDS = re.compile(r" to | … |, (?=[^,]*[)\]]$)")
 """What the name of a bin, or of several, has between its ends."""
-MOST_LETTERS = 36
+NEAR = 10
+"""A bar that begins so far from the middle, of 100 in all, is named there."""
+MOST_LETTERS = 32
 """Of the names below a histogram; with more, the one in the middle is left out."""
-GROUPED = 10_000
-"""From here on digits are grouped by three."""
-MOST_ORDERED_ROWS = 12
-"""Ordered values beyond this become a histogram."""
 WIDE, CAPITAL, SMALL, WIDEST = 1.02, 0.8, 0.66, "MWmw@%&"
 """How wide letters are, in ems."""
-UNEQUAL, FINEST = 1.5, 200
-"""Bins whose widths differ by this factor are unequal; one narrower than this part of all cannot be drawn to scale."""
-DENSITY = "bins of unequal width: the area of a bar is its share"
-UNSCALED = "bins of unequal width, drawn equally wide: the height of a bar is its share"
 
 
 @dataclass(frozen=True)
@@ -59,24 +55,6 @@ def distribution(column: ColumnView, labels: Labels = BAND) -> Html:
 def _ems(label: str) -> float:
     """Return how wide a label may be drawn, in ems: no font in use has wider letters."""
     return sum(WIDE if c in WIDEST or east_asian_width(c) in "WF" else CAPITAL if c.isupper() else SMALL for c in label)
-
-
-def scaling(column: ColumnView) -> str:
-    """Say how a histogram shows bins of unequal width: by ``density``, or ``unscaled``; empty where they are equal."""
-    widths = [v.width for v in column.values if v.ordinary]
-    if not column.ordered or len(widths) < 3 or max(widths) <= UNEQUAL * min(widths):
-        return ""
-    if min(widths) >= sum(widths) / FINEST:
-        return "density"
-    return "unscaled" if len(widths) > MOST_ORDERED_ROWS else ""
-
-
-def scaled_words(column: ColumnView) -> list[str]:
-    """Say that bins are unequal, and how they are drawn; a last group of fewer neighbours is not worth a word."""
-    how, widths = scaling(column), [v.width for v in column.values if v.ordinary]
-    if column.grouped > 1 and max(widths[:-1], default=1.0) <= UNEQUAL * min(widths[:-1], default=1.0):
-        return []
-    return {"density": [DENSITY], "unscaled": [UNSCALED]}.get(how, [])
 
 
 def _is_histogram(column: ColumnView) -> bool:
@@ -135,62 +113,33 @@ def _at(value: float, peak: float) -> str:
     return f"{100 * min(max(value / peak, 0.0), 1.0):.2f}%"
 
 
-@dataclass(frozen=True)
-class _Bar:
-    """A bar to scale: where it begins and ends, of 100 in all, and its heights, as shares of the highest."""
-
-    start: float
-    end: float
-    height: float
-    lower: float | None
-    upper: float | None
-
-
-def _bars(values: Sequence[Value], by_density: bool) -> list[_Bar]:
-    """Lay bars side by side: as wide as their bins and as high as their density, or all equally wide."""
-    widths = [v.width if by_density else 1.0 for v in values]
-    ends = [sum(widths[: i + 1]) for i in range(len(widths))]
-    peak = max(max(v.synthetic, v.upper or 0.0) / w for v, w in zip(values, widths, strict=True))
-    peak = max(peak, 1e-9)
-    return [
-        _Bar(
-            100 * (end - w) / ends[-1],
-            100 * end / ends[-1],
-            max(v.synthetic, 0.0) / w / peak,
-            None if v.lower is None else v.lower / w / peak,
-            None if v.upper is None else v.upper / w / peak,
-        )
-        for v, w, end in zip(values, widths, ends, strict=True)
-    ]
-
-
 def _histogram(column: ColumnView) -> Html:
     values = [v for v in column.values if v.ordinary]
     special = [v for v in column.values if not v.ordinary]
-    by_density = scaling(column) == "density"
+    how = scaling(column)
     total = max(sum(v.synthetic for v in column.values), 1e-9)
-    bars = _bars(values, by_density)
+    drawn = bars(values, how)
     drawing = tag(
         "svg",
-        map(_bar, bars),
-        _band(bars),
+        map(_bar, drawn),
+        _band(drawn),
         viewBox="0 0 100 100",
         preserveAspectRatio="none",
         aria_hidden="true",
     )
-    if by_density:
-        high = max(zip(bars, values, strict=True), key=lambda pair: pair[0].height)[1]
-        highest = f"densest: {high.label}, {percent(high.synthetic / total)}"
+    if how in ("density", "logarithmic"):
+        high = max(zip(drawn, values, strict=True), key=lambda pair: pair[0].height)[1]
+        highest = f"{'densest' if how == 'density' else 'highest'}: {high.label}, {percent(high.synthetic / total)}"
     else:
         highest = percent(_peak(values) / total)
     return words(
         tag("div", tag("p", highest, class_="peak"), drawing, class_="histogram"),
-        _axis(values, by_density),
+        _axis(column, values, drawn),
         (_row(v, total, _peak(column.values)) for v in special),
     )
 
 
-def _bar(bar: _Bar) -> Html:
+def _bar(bar: Bar) -> Html:
     gap, height = 0.06 * (bar.end - bar.start), 100 * bar.height
     return tag(
         "rect",
@@ -202,7 +151,7 @@ def _bar(bar: _Bar) -> Html:
     )
 
 
-def _band(bars: Sequence[_Bar]) -> Html | None:
+def _band(bars: Sequence[Bar]) -> Html | None:
     """Return one outline over all bars: along the tops from left to right, back along the bottoms."""
     if any(b.lower is None or b.upper is None for b in bars):
         return None
@@ -215,22 +164,31 @@ def _y(share: float | None) -> str:
     return f"{100 - 100 * (share or 0.0):.2f}"
 
 
-def _axis(bars: Sequence[Value], by_density: bool) -> Html:
-    """Name where the bars begin and end, and the middle one unless they are to scale. Letters must not shrink."""
-    first, middle = (re.split(ENDS, bars[i].label)[0] for i in (0, len(bars) // 2))
-    last = re.split(ENDS, bars[-1].label)[-1]
-    first, middle, last = map(_tick, (first, middle, last))
-    fits = not by_density and len(first + middle + last) <= MOST_LETTERS
-    shown = [first, middle, last] if fits else [first, last]
-    return tag("p", (tag("span", name) for name in shown), class_="axis")
+def _axis(column: ColumnView, values: Sequence[Value], bars: Sequence[Bar]) -> Html:
+    """Name where the bars begin and end, and where one near the middle begins. Letters must not shrink."""
+    middle = min(range(len(bars)), key=lambda i: (abs(bars[i].start - 50), i))
+    named = [values[i].label for i in (0, middle, -1)]
+    if column.kind != "ordinal":  # whose values may have any name
+        named = [_ends(label)[which] for label, which in zip(named, (0, 0, -1), strict=True)]
+    first, between, last = named if _year(named[0]) and _year(named[-1]) else map(_tick, named)
+    shown = [tag("span", first), tag("span", last)]
+    if abs(bars[middle].start - 50) <= NEAR and len(first + between + last) <= MOST_LETTERS:
+        shown.insert(1, tag("span", between, class_="at", style=f"left:{bars[middle].start:.2f}%"))
+    return tag("p", shown, class_="axis")
+
+
+def _ends(label: str) -> list[str]:
+    """Return the ends of a bin, or of several, as their name spells them."""
+    return [end.strip("[)]") for end in ENDS.split(label)]
+
+
+def _year(end: str) -> bool:
+    return re.fullmatch(r"\d{4}", end) is not None and YEARS[0] <= int(end) <= YEARS[1]
 
 
 def _tick(end: str) -> str:
-    """Write a number below a histogram as figures are: 250,000 for 250000.00. What is no number stays, and so do years."""
-    if re.fullmatch(r"-?\d+(\.0+)?", end) is None:
-        return end
-    number = int(Decimal(end))
-    return f"{number:,}" if abs(number) >= GROUPED else str(number)
+    """Write a number below a histogram as figures are: 250,000 for 250000.00. What is no number stays."""
+    return f"{int(Decimal(end)):,}" if re.fullmatch(r"-?\d+(\.0+)?", end) else end
 
 
 def _as_table(column: ColumnView, total: float, labels: Labels) -> Html:
