@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from understudy.domain import Domain, Zeros
 from understudy.errors import SchemaError
 from understudy.model import GraphicalModel
-from understudy.model.engine.on_numpy import answers
+from understudy.model.engine.on_numpy import answers, pairs
 from understudy.model.engine.on_numpy.inference import Inference
+from understudy.model.engine.on_numpy.pairs import Pairs
 from understudy.model.engine.on_numpy.semirings import LOGARITHMIC, Scratch
 from understudy.model.network import Network
 
@@ -69,8 +70,28 @@ def test_all_pairs_of_long_and_bushy_trees(seed: int, spread_up_to: float, monke
     wanted = [r for r in subsets(domain, 2) if len(r) == 2 and rng.random() < 0.8]
     alone = [model.marginal(r) for r in wanted]
     monkeypatch.setattr(answers, "SPREAD_UP_TO", spread_up_to)
+    monkeypatch.setattr(pairs, "AT_ONCE", 64)
     for got, want in zip(GraphicalModel(*_parts(model)).marginals(wanted), alone, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
+def test_the_cells_of_all_messages_are_known_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    domain = Domain.of({f"x{i}": int(rng.integers(2, 6)) for i in range(20)})
+    names = list(domain)
+    cliques = [domain.clique([names[int(rng.integers(0, i))], names[i]]) for i in range(1, 18)]
+    cliques += [domain.clique([names[i] for i in rng.choice(18, 3, replace=False)]) for _ in range(3)]
+    model = GraphicalModel(domain, {r: rng.standard_normal(domain.shape(r)) for r in cliques}, 1e3)
+    made, foretold, send, cells = list[int](), list[int](), Pairs._message, Pairs.cells
+    monkeypatch.setattr(Pairs, "cells", lambda *given: foretold.append(cells(*given)) or foretold[-1])
+    monkeypatch.setattr(Pairs, "_message", lambda *given: [found := send(*given), made.append(found[1].size)][0])
+    wanted = [r for r in subsets(domain, 2) if len(r) == 2]
+    found = model.marginals(wanted)
+    assert foretold == [sum(made)]
+    monkeypatch.setattr(answers, "MOST_TOGETHER", foretold[0] - 1)
+    for got, want in zip(GraphicalModel(*_parts(model)).marginals(wanted), found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9)
+    assert foretold == [sum(made)] * 2  # no other message was made
 
 
 @settings(deadline=None, max_examples=60)

@@ -44,7 +44,9 @@ SMALLEST_SUM = 1e-250
 PAIRS_FROM = 64
 """From this many pairs across cliques on, all pairs are worked out together …"""
 SPREAD_UP_TO = 0.25
-"""… unless no more than this part of the attributes are in all of them: then each of these by itself."""
+"""… unless no more than this part of the attributes are in all of them: then each of these by itself …"""
+MOST_TOGETHER = 1 << 26
+"""… as where the messages of all would have more cells than this."""
 
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
@@ -95,7 +97,7 @@ class Answers:
         pairs, asked = Pairs(self._routes, self._within), {1 << a | 1 << b for a, b in across}
         few = set(_few_first(across))
         with np.errstate(invalid="ignore"):
-            if len(few) > SPREAD_UP_TO * len(self.sizes):
+            if len(few) > SPREAD_UP_TO * len(self.sizes) and pairs.cells(asked) <= MOST_TOGETHER:
                 return pairs.all_of(asked)
             return {mask: piece for a in few for mask, piece in pairs.spread(a, asked).items()}
 

@@ -23,6 +23,9 @@ from understudy.errors import InternalError
 from understudy.model.engine.on_numpy.pieces import MASS_LOST, Piece
 from understudy.model.routes import Mask, Routes, bits_of
 
+AT_ONCE = 1 << 23
+"""Two messages meet a few columns at a time, of so many cells."""
+
 Matrix = NDArray[np.float64]
 Scope = tuple[int, ...]
 Message = tuple[Scope, Matrix]
@@ -35,6 +38,17 @@ class Pairs:
     def __init__(self, routes: Routes, within: Callable[[int, Mask], Piece]) -> None:
         self._cliques, self._around, self._homes = routes.cliques, routes.separators, routes.homes
         self._sizes, self._within = routes.sizes, within
+
+    def cells(self, asked: Collection[Mask]) -> int:
+        """Return how many cells all messages have that ``all_of`` sends."""
+        wanted, below, cells = reduce(or_, asked, 0), dict[int, Mask](), 0
+        for clique, parent in self._upwards():
+            held = self._cliques[clique] | below.pop(clique, 0)
+            if parent >= 0:
+                shared = self._around[clique][parent]
+                below[parent] = below.get(parent, 0) | held
+                cells += self._size(shared) * self._width(held & wanted & ~shared)
+        return cells
 
     def all_of(self, asked: Collection[Mask]) -> dict[Mask, Piece]:
         """Return the marginals on the pairs ``asked``, by one message over each separator."""
@@ -55,7 +69,8 @@ class Pairs:
                 for other, known in arrived.items():
                     yield coming[0], known[0], self._product(clique, shared, coming[1], other, known[1])
                 arrived[shared] = _beside(arrived[shared], coming) if shared in arrived else coming
-            if parent >= 0 and (shared := self._around[clique][parent]):
+            shared = self._around[clique][parent] if parent >= 0 else 0
+            if shared and (arrived or self._cliques[clique] & ~shared & wanted):
                 sent[parent].append((shared, self._message(clique, shared, wanted, arrived)))
 
     def _message(self, clique: int, shared: Mask, wanted: Mask, arrived: dict[Mask, Message]) -> Message:
@@ -65,8 +80,6 @@ class Pairs:
         parts = [self._joint(clique, scope, (k,)) for k in own]
         parts += [self._passed_on(clique, shared, further, given) for further, (_, given) in arrived.items()]
         columns = (*own, *chain.from_iterable(below for below, _ in arrived.values()))
-        if not parts:
-            return columns, np.zeros((share.size, 0), dtype=share.dtype)
         given = np.concatenate(parts, axis=1)
         given *= share[:, None]
         return columns, given
@@ -74,9 +87,11 @@ class Pairs:
     def _product(self, clique: int, a: Mask, given_a: Matrix, b: Mask, given_b: Matrix) -> Matrix:
         """Return Σ p(a, b) · given_a · given_b, columns of ``given_a`` as rows; the cheaper one is passed on first."""
         joint, (rows_a, wide_a), (rows_b, wide_b) = self._size(a | b), given_a.shape, given_b.shape
-        if joint * wide_a + wide_a * rows_b * wide_b <= joint * wide_b + wide_b * rows_a * wide_a:
-            return self._passed_on(clique, b, a, given_a).T @ given_b
-        return given_a.T @ self._passed_on(clique, a, b, given_b)
+        if joint * wide_a + wide_a * rows_b * wide_b > joint * wide_b + wide_b * rows_a * wide_a:
+            return self._product(clique, b, given_b, a, given_a).T
+        step = max(1, AT_ONCE // rows_b)
+        some = (given_a[:, k : k + step] for k in range(0, wide_a, step))
+        return np.concatenate([self._passed_on(clique, b, a, columns).T @ given_b for columns in some])
 
     def _upwards(self) -> list[tuple[int, int]]:
         """Return the cliques with their parents (-1: none), each after all below it; roots are near to the middle."""
