@@ -143,3 +143,21 @@ expression = "came + days(days)"
     made = schema.decode(schema.encode(table), np.random.default_rng(0))
     assert made.column("came").to_pylist() == table.column("came").to_pylist()
     assert made.column("left").to_pylist() == ["08-Dec-20", "31-Dec-49", None]
+
+
+def test_a_derived_day_of_two_digits_ends_with_the_last_year_that_there_is() -> None:
+    text = """
+[columns.came]
+kind = "date"
+min = 9999-12-30
+max = 9999-12-31
+width = "1 day"
+format = "%d.%m.%y"
+nullable = true
+[columns.left]
+kind = "derived"
+expression = "came + days(1)"
+"""
+    schema = parse_schema(text)
+    made = schema.decode(schema.encode(pa.table({"came": ["30.12.99", "31.12.99"]})), np.random.default_rng(0))
+    assert made.column("left").to_pylist() == ["31.12.99", None]

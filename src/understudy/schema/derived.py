@@ -172,7 +172,7 @@ def _years(moments: Moments) -> tuple[datetime, datetime]:
     """Return the first and the last moment that can be spelled, to the hour."""
     if moments.form is None or not has(moments.form, "y"):
         return FIRST, LAST
-    return FIRST.replace(year=moments.first_year), LAST.replace(year=moments.first_year + 99)
+    return FIRST.replace(year=moments.first_year), LAST.replace(year=min(moments.first_year + 99, LAST.year))
 
 
 def _declared(moments: Moments) -> Date | DateTime:

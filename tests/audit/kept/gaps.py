@@ -1,4 +1,6 @@
-"""Kept mutants of gaps between columns in order: each lets a record move more than was paid for."""
+"""Kept mutants of gaps between columns in order, which let a record move more than was paid for; and of a learnt schema that
+is decided by the table.
+"""
 
 from __future__ import annotations
 
@@ -85,5 +87,27 @@ MUTANTS = [
             "*((name,) for name in fine if ' above ' not in name)] if journal.keeps",
         ),
         "tests/ledger/test_fingerprint.py::test_a_table_whose_columns_are_otherwise_apart_is_another",
+    ),
+    one(
+        "a-glance-at-the-table",
+        (10, 36),
+        "which columns are taken for texts at a glance is decided by the exact counts",
+        (
+            "learning/tree.py",
+            "first.sure(float(found.values[TEXT] - found.values[-1]), 2)",
+            "first.sure(float(2 * (exact := door._read([(column,)])[0])[TEXT] - exact.sum()), 2)",
+        ),
+        "tests/learning/test_reads.py::test_counts_are_read_inside_a_question_alone",
+    ),
+    one(
+        "bins-only-where-the-table-has-rows",
+        (10, 36),
+        "a column has bins only where its exact counts come to enough rows",
+        (
+            "learning/columns.py",
+            '    if not found:\n        return None\n    if kind != "whole":',
+            '    if not found or door._read([(column,)])[0].sum() < 100:\n        return None\n    if kind != "whole":',
+        ),
+        "tests/learning/test_reads.py::test_counts_are_read_inside_a_question_alone",
     ),
 ]
