@@ -95,6 +95,8 @@ def test_years_of_two_digits_are_of_the_hundred_from_the_first_bound_on(first: i
         ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%d.%m.%y %Y"', "appears twice"),
         ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%d.%m.%b.%Y"', "appears twice"),
         ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%-d%m%Y"', "cannot stand beside other digits"),
+        ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%-d0%m %Y"', "cannot stand beside other digits"),
+        ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%Y/1%-m/%d"', "cannot stand beside other digits"),
         ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%^d.%m.%Y"', '"%^d" is not understood'),
         ('kind = "date"\nmin = 1950-01-01\nmax = 2000-01-01\nformat = "%-b.%d.%Y"', '"%-b" is not understood'),
         ('kind = "time"\nformat = "%I:%M"', "go with AM and PM"),

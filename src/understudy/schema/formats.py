@@ -97,9 +97,14 @@ def _pattern(form: str, needed: str) -> str:
     if has(form, "I") != has(form, "pP"):
         raise ValueError("hours to 12 (%I) go with AM and PM (%p, %P), and those with no others")
     for one, other in pairwise(parts):
-        if "-" in (one.mark, other.mark) and one.letter and other.letter and not {one.letter, other.letter} & set("bBpP"):
+        if "-" in (one.mark, other.mark) and _ends_in_digits(one, -1) and _ends_in_digits(other, 0):
             raise ValueError("what has no zero in front cannot stand beside other digits")
     return pattern_with(form, {})
+
+
+def _ends_in_digits(part: Part, end: int) -> bool:
+    """Whether a part begins (``end`` 0) or ends (-1) with a digit."""
+    return part.letter not in "bBpP" if part.letter else part.text[end].isdigit()
 
 
 def pattern_with(form: str, own: Mapping[str, str]) -> str:
