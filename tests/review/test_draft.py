@@ -299,13 +299,17 @@ def test_few_numbers_with_gaps_between_them_are_codes() -> None:
         "size": [1, 2, 3, 4, 6] * 100,
         "few": [1, 30] * 250,
         "month": [1, 2, 9, 12, 12] * 100,
+        "alerts": [0, 1, 2, 3, 0, 1, 2, 4, 1, 9] * 50,
+        "children": [0, 1, 2, 1, 0] * 99 + [3, 4, 4, 8, 8],
     }
     text = draft_schema(rows)
     drafted = parse_schema(text)
     assert {column.name: column.kind for column in drafted.columns} == {
-        **{"flag": "categorical", "size": "integer", "few": "integer", "month": "integer"}
+        **{"flag": "categorical", "size": "integer", "few": "integer", "month": "integer"},
+        **{"alerts": "categorical", "children": "integer"},
     }
     assert drafted["flag"].labels == ("0", "1", "9")
+    assert drafted["alerts"].labels == ("0", "1", "2", "3", "4", "9")
     assert drafted["flag"].type == pa.int64()
     assert {mark.column for mark in marks_of(text) if mark.message.startswith("these 3 values were seen")} == {"flag"}
     assert check_schema(rows, drafted) == []

@@ -125,9 +125,9 @@ def test_codes_with_a_word_stay_codes(tmp_path: Path) -> None:
 
 
 def test_the_commonest_spelling_of_missing_comes_first(tmp_path: Path) -> None:
-    values = [["?", "NA", "NA", ""][i % 4] if i % 3 == 0 else str(i) for i in range(600)]
+    values = [["?", "NA", "NA", ""][i % 4] if i % 3 == 0 else str(i % 200) for i in range(600)]
     assert parse_schema(draft_schema(file_of(tmp_path, c=values, d=["x"] * 600)))["c"].own_nulls == ("NA", "?")
-    values = [["?", "", "", "NA"][i % 4] if i % 3 == 0 else str(i) for i in range(600)]
+    values = [["?", "", "", "NA"][i % 4] if i % 3 == 0 else str(i % 200) for i in range(600)]
     assert parse_schema(draft_schema(file_of(tmp_path, c=values, d=["x"] * 600)))["c"].own_nulls[0] == ""
 
 
@@ -139,6 +139,9 @@ def test_the_commonest_spelling_of_missing_comes_first(tmp_path: Path) -> None:
         ([[-9, -8][i % 2] if i % 8 < 2 else i % 60 for i in range(600)], ("-9", "-8")),
         ([9999 if i % 8 == 0 else i % 60 for i in range(600)], ("9999",)),
         ([99 if i % 8 == 0 else i % 60 for i in range(600)], ()),
+        ([9 if i % 8 == 0 else 1 + i % 5 for i in range(600)], ("9",)),
+        ([9 if i < 3 else 1 + i % 5 for i in range(600)], ()),
+        ([9 if i % 8 == 0 else 1 + i % 7 for i in range(600)], ()),
         ([i % 60 - 30 for i in range(600)], ()),
         ([i % 60 - 1 if i % 60 else 5 for i in range(600)], ()),
     ],
@@ -345,3 +348,10 @@ def test_identifiers_need_no_decision() -> None:
     text = draft_schema({"id": list(range(500)), "name": [f"p {i}" for i in range(500)], "c": [1, 2] * 250})
     assert [mark.column for mark in marks_of(text)] == ["c"]
     assert text.count("# Left out: nearly every row") == 2
+
+
+def test_identifiers_that_only_some_have_need_no_decision_either() -> None:
+    chips = [276_000_000 + 7919 * i if i % 3 else None for i in range(500)]
+    text = draft_schema({"chip": chips, "c": [1, 2] * 250})
+    assert [mark.column for mark in marks_of(text)] == ["c"]
+    assert "(an identifier)" in text

@@ -22,6 +22,8 @@ _SPIKE, _SPIKES = 0.02, 8
 _FAR, _BEYOND_NORMAL, _BETTER = 10, 3.5, 1.5
 """Bins grow where the values reach so many times as far as nine in ten of them; or farther than those of a normal
 distribution do, and such bins spread the rows over so many times as many."""
+_ANSWERS, _ANSWERED = range(4, 8), 20
+"""How many values a scale of 1 to 3, up to 1 to 6, has with 9; and how many rows must have the last answer, and 9, each."""
 _NINES = (99, 999, 9999, 99999, 999999, 9999999)
 
 
@@ -36,7 +38,10 @@ class Layout:
 
 
 def missing_codes(numbers: Counted) -> tuple[float, ...]:
-    """Return the numbers that seem to mean "missing": negative codes beside no other, nines or 0 far from the rest."""
+    """Return the numbers that seem to mean "missing": negative codes beside no other, nines or 0 far from the rest.
+
+    So does 9 beside the answers 1 to 5, where many rows have both: it is "no answer" on many a form.
+    """
     values, rows = numbers.values, numbers.rows
     below = values < 0
     codes = values[below]
@@ -45,6 +50,8 @@ def missing_codes(numbers: Counted) -> tuple[float, ...]:
         return tuple(codes.tolist())
     if len(values) > 2 and values[-1] in _NINES and values[-1] - values[-2] > 3 * (values[-2] - values[0]):
         return (float(values[-1]),)
+    if len(values) in _ANSWERS and tuple(values) == (*range(1, len(values)), 9) and rows[-2:].min() >= _ANSWERED:
+        return (9.0,)
     if len(values) > 2 and values[0] == 0 and values[1] > 3 * (values[-1] - values[1]):  # a year, and 0 for none
         return (0.0,)
     return ()

@@ -19,9 +19,9 @@ from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
 
 MAX_DECIMALS = 6
-MOST_GAPPY, ROWS_A_NUMBER = 12, 20
+MOST_GAPPY, ROWS_A_NUMBER, WIDE_GAP = 12, 20, 3
 """So many numbers with gaps between them are codes, where there are so many rows for each number of their range: of a wide
-one, for each number that is there."""
+one, for each number that is there. A wide gap lies between numbers that so many rows have each: 5 and 9, of 1 to 5 and 9."""
 LOOKED_AT = "bounds and bins were chosen by looking at the numbers; write those that you know without them"
 
 
@@ -62,7 +62,7 @@ def draft_integer(seen: Seen) -> Block:
     """Draft a column of whole numbers."""
     numbers = _numbers(seen, whole=True)
     values = numbers.counted.values
-    if seen.rows > 100 and len(values) > 0.9 * seen.rows:
+    if seen.rows - seen.missing > 100 and len(values) > 0.9 * (seen.rows - seen.missing):
         return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
     if is_identifier(seen.name, len(values)):
         return Block(seen.name, mark=person_or_nothing(seen.name))
@@ -75,11 +75,12 @@ def draft_integer(seen: Seen) -> Block:
 
 
 def _gappy(numbers: Numbers) -> Block | None:
-    """Draft a list of codes: few numbers in many rows, and most of those between them in none. None where that is not so."""
+    """Draft a list of codes: few numbers in many rows, and of those between them most, or several on end, in none."""
     values, rows = numbers.counted.values, numbers.counted.rows
     span = float(values[-1] - values[0]) + 1
     many = sum(rows) >= ROWS_A_NUMBER * span if span <= DEFAULT_BINS else min(rows) >= ROWS_A_NUMBER
-    if len(values) > MOST_GAPPY or 2 * len(values) > span or not many:
+    far = bool(np.any((np.diff(values) >= WIDE_GAP) & (np.minimum(rows[1:], rows[:-1]) >= ROWS_A_NUMBER)))
+    if len(values) > MOST_GAPPY or (2 * len(values) > span and not far) or not many:
         return None
     listed = ", ".join(f"{value:.0f}" for value in values)
     words = (
