@@ -383,6 +383,22 @@ def test_codes_some_of_which_begin_with_a_zero_are_texts() -> None:
     assert set(codes) <= set(learnt["code"].labels)
 
 
+def test_numbers_beyond_the_ladder_are_left_out_and_large_ones_are_not() -> None:
+    """All numbers from ten digits on share a cell: bins of these would make up numbers that nobody has."""
+    rng, rows = np.random.default_rng(5), 6_000
+    learnt = learn_schema(
+        {
+            "chip": (276_000_000_000_000 + rng.integers(0, 10**9, rows)).tolist(),
+            "debt": (-(10.0 ** rng.uniform(10, 13, rows))).tolist(),
+            "large": rng.integers(10**8, 5 * 10**9, rows).tolist(),
+            "real": rng.uniform(0, 9e8, rows).tolist(),
+        },
+        epsilon=8,
+        seed=1,
+    )
+    assert {column.name: column.kind for column in learnt.columns} == {"large": "integer", "real": "real"}
+
+
 def test_words_for_true_and_false_beside_other_texts_are_texts() -> None:
     rows = {
         "died": ["J" if i % 12 == 0 else "N" for i in range(ROWS)],

@@ -66,6 +66,11 @@ def test_what_is_no_table_gets_a_clear_answer(data: Any) -> None:
         open_source(data, PLAIN)
 
 
+def test_a_folder_is_called_one(tmp_path: Any) -> None:
+    with pytest.raises(SourceError, match=r"is a folder\. For all files in it, give a glob"):
+        open_source(str(tmp_path), PLAIN)
+
+
 def test_a_file_of_another_kind_lists_the_kinds(tmp_path: Any) -> None:
     (tmp_path / "people.xlsx").write_text("x")
     with pytest.raises(SourceError, match=r"\.csv.*\.parquet"):

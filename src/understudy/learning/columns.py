@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from understudy.learning.tree import First, divide
 from understudy.privacy import Door
 from understudy.schema import declaration as d
 from understudy.schema.formats import format_grain
-from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE
+from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE, number_end
 from understudy.schema.layouts import families, layouts
 from understudy.schema.typed import DAY
 
@@ -27,6 +28,8 @@ PADDED_PART = 50
 """Digits are codes where more than one in about so many begins with a zero."""
 ODD_PART = 100
 """Words for true and false are texts where more than one in about so many rows has another text."""
+LAST_CELLS = 0.99
+"""A bin that starts so near to where the ladder ends is one of what is beyond."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
@@ -117,7 +120,7 @@ def _numbers(
 ) -> d.ColumnDeclaration | None:
     families = (0,) if kind == "whole" else (0, 1)
     found = bins(divide(door, column, first, families, rho))
-    if not found:
+    if not found or _beyond(found, families):
         return None
     if kind != "whole":
         edges = [*(low for low, _ in found), found[-1][1]]
@@ -125,6 +128,12 @@ def _numbers(
     starts = [int(low) + (low < 0) for low, _ in found]
     last = int(found[-1][1]) - (found[-1][1] > 0)
     return d.Integer(kind="integer", **_edges([*starts, max(last, starts[-1])]), **_place(nullable, starts))
+
+
+def _beyond(found: Sequence[tuple[float, float]], families: tuple[int, ...]) -> bool:
+    """Whether rows lie in the last cells of the ladder, which hold all that is beyond: such numbers would be made up."""
+    last = LAST_CELLS * min(number_end(family) for family in families)
+    return found[0][1] <= -last or found[-1][0] >= last
 
 
 def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:

@@ -42,6 +42,11 @@ def power(digits: int, exponent: int) -> float:
     return float(f"{digits}e{exponent}")
 
 
+def number_end(family: int) -> float:
+    """Return where the numbers of a family end: larger ones have the last cell."""
+    return power(1, (WHOLE_DECADES, OTHER_DECADES)[family].stop)
+
+
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """The cells, by code: which family each is of, its sign, and where it starts (in magnitude, or in days).

@@ -105,6 +105,8 @@ def _expand(path: str) -> list[str]:
     if Path(path).is_file():
         return [path]
     if not has_magic(path):
+        if Path(path).is_dir():
+            raise SourceError(f'"{path}" is a folder. For all files in it, give a glob such as "{path}/*.parquet".')
         raise SourceError(f'There is no file "{path}". For several files, give a glob such as "visits/*.parquet".')
     found = sorted(name for name in glob(path, recursive=True) if Path(name).is_file())
     if not found:
