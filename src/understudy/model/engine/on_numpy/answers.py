@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,11 +112,11 @@ class Answers:
         if len(masks) < THREADED_FROM or self._network.tree.cells < THREADED_ABOVE:
             found = {mask: self._marginal(mask, places[mask]) for mask in queue}
             return [found[mask] for mask in masks]
-        count = 8 * workers()
-        parts = [queue[k::count] for k in range(count)]
+        each = -(-len(queue) // (8 * workers()))
+        parts = [queue[k : k + each] for k in range(0, len(queue), each)]
         with ThreadPoolExecutor(max_workers=workers()) as pool:
-            done = list(pool.map(lambda part: [self._marginal(mask, places[mask]) for mask in part], parts))
-        found = {queue[k]: done[k % count][k // count] for k in range(len(queue))}
+            done = pool.map(lambda part: [self._marginal(mask, places[mask]) for mask in part], parts)
+            found = dict(zip(queue, chain.from_iterable(done), strict=True))
         return [found[mask] for mask in masks]
 
     def _marginal(self, wanted: Mask, place: int) -> Piece:
@@ -204,16 +205,25 @@ class Answers:
             mass_of(joint.table)
             known = conditional(joint, wanted)
             self._forget_some(known)
-            self._messages[source, target, wanted] = known
+        else:
+            self._messages.pop((source, target, wanted), None)
+        self._messages[source, target, wanted] = known  # as the latest
         return known
 
     def _forget_some(self, coming: Piece) -> None:
-        """Let go of all that is kept where one more would be too much: it is worked out again when it is needed."""
+        """Let go of what is kept where one more would be too much: of the messages, those that served least lately."""
         self._kept += coming.table.nbytes
-        if self._kept > KEPT * self._network.tree.size + KEPT_ALWAYS:
+        most = KEPT * self._network.tree.size + KEPT_ALWAYS
+        if self._kept > most:
             self._inside.clear()
-            self._messages.clear()
-            self._kept = coming.table.nbytes
+            messages = list(self._messages.items())
+            self._kept = sum(piece.table.nbytes for _, piece in messages)
+            for key, piece in messages:
+                if self._kept <= most // 2:
+                    break
+                if self._messages.pop(key, None) is not None:
+                    self._kept -= piece.table.nbytes
+            self._kept += coming.table.nbytes
 
     def _contract(self, pieces: list[Piece], keep: Mask) -> Piece:
         """Multiply ``pieces`` and sum out all but ``keep``: the cheapest pair first, a slice at a time where it is large."""
