@@ -6,10 +6,11 @@ A set of attributes is a bit mask, as in ``tree``; there are no arrays. Public n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 
-from understudy.model.tree import JunctionTree
+from understudy.model.tree import JunctionTree, bits_of
+
+__all__ = ["Mask", "Routes", "bits_of", "mask_of"]
 
 Mask = int
 
@@ -122,17 +123,6 @@ def mask_of(attributes: Sequence[int]) -> Mask:
     for attribute in attributes:
         mask |= 1 << attribute
     return mask
-
-
-@lru_cache(maxsize=1 << 16)
-def bits_of(mask: Mask) -> tuple[int, ...]:
-    """Return the attributes of a set, ascending."""
-    found = []
-    while mask:
-        lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return tuple(found)
 
 
 def _connect(cliques: Sequence[Mask], parents: Sequence[int]) -> list[dict[int, Mask]]:

@@ -60,7 +60,7 @@ def junction_tree(domain: Domain, cliques: Iterable[Iterable[str]]) -> JunctionT
     names = domain.attributes
     return JunctionTree(
         domain,
-        tuple(tuple(names[i] for i in _bits(mask)) for mask in masks),
+        tuple(tuple(names[i] for i in bits_of(mask)) for mask in masks),
         tuple(parents),
         tuple(names[i] for i in order),
     )
@@ -128,7 +128,7 @@ class _Graph:
 
     @staticmethod
     def _connect(adjacent: list[int], mask: int) -> None:
-        for i in _bits(mask):
+        for i in bits_of(mask):
             adjacent[i] |= mask & ~(1 << i)
 
     def triangulate(self) -> tuple[list[int], list[int]]:
@@ -136,7 +136,7 @@ class _Graph:
         order: list[int] = []
         made: list[int] = []
         for component in self.components:
-            some_order, some_made = self._eliminate({i: self.adjacent[i] for i in _bits(component)})
+            some_order, some_made = self._eliminate({i: self.adjacent[i] for i in bits_of(component)})
             order += some_order
             made += some_made
         return order, made
@@ -165,11 +165,11 @@ class _Graph:
                 touched |= component
             else:
                 rest += self._component_cells(component)
-        if all(mask & ~(1 << i) & ~self.adjacent[i] == 0 for i in _bits(mask)):
+        if all(mask & ~(1 << i) & ~self.adjacent[i] == 0 for i in bits_of(mask)):
             return rest + self._component_cells(touched)
         order, made, left = self._peel(touched, mask)
-        adjacent = {i: self.adjacent[i] & left for i in _bits(left)}
-        for i in _bits(mask):
+        adjacent = {i: self.adjacent[i] & left for i in bits_of(left)}
+        for i in bits_of(mask):
             adjacent[i] |= mask & ~(1 << i)
         last_order, last_made = self._eliminate(adjacent)
         return rest + sum(self._size(clique) for clique in _maximal(order + last_order, made + last_made))
@@ -198,16 +198,16 @@ class _Graph:
         while waiting:
             i = waiting.pop()
             around = self.adjacent[i] & left
-            if left >> i & 1 and all(around & ~self.adjacent[j] & ~(1 << j) == 0 for j in _bits(around)):
+            if left >> i & 1 and all(around & ~self.adjacent[j] & ~(1 << j) == 0 for j in bits_of(around)):
                 found.append((i, around))
                 left &= ~(1 << i)
-                waiting += _bits(around)
+                waiting += bits_of(around)
         return found
 
     def _component_cells(self, component: int) -> int:
         total = self._totals.get(component)
         if total is None:
-            order, made = self._eliminate({i: self.adjacent[i] for i in _bits(component)})
+            order, made = self._eliminate({i: self.adjacent[i] for i in bits_of(component)})
             total = self._totals[component] = sum(self._size(mask) for mask in _maximal(order, made))
         return total
 
@@ -231,12 +231,12 @@ class _Graph:
             order.append(chosen)
             made.append(around | 1 << chosen)
             dirty = around
-            for i in _bits(around):
+            for i in bits_of(around):
                 grown = (neighbours[i] | around) & ~(1 << i) & ~(1 << chosen)
                 if cost[0] and grown & ~neighbours[i]:
                     dirty |= grown
                 neighbours[i] = grown
-            for i in _bits(dirty):
+            for i in bits_of(dirty):
                 changed = self._cost(neighbours, i)
                 if changed != costs[i]:
                     costs[i] = changed
@@ -245,7 +245,7 @@ class _Graph:
 
     def _cost(self, neighbours: dict[int, int], i: int) -> tuple[bool, int]:
         around = neighbours[i]
-        for j in _bits(around):
+        for j in bits_of(around):
             if around & ~neighbours[j] & ~(1 << j):
                 return True, self._size(around | 1 << i)
         return False, -self.domain.sizes[i]
@@ -270,12 +270,12 @@ class _Bounds:
         self._part = [0] * len(self._sizes)
         self._edges = [1 << i for i in range(len(self._sizes))]
         for mask in graph.components:
-            for i in _bits(mask):
+            for i in bits_of(mask):
                 self._part[i] = mask
         self._around: list[list[tuple[int, int]]] = [[] for _ in self._cliques]
         self._homes: list[list[int]] = [[] for _ in self._sizes]
         for i, (mask, parent) in enumerate(zip(self._cliques, parents, strict=True)):
-            for attribute in _bits(mask):
+            for attribute in bits_of(mask):
                 self._edges[attribute] |= mask
                 self._homes[attribute].append(i)
             if parent >= 0:
@@ -318,7 +318,7 @@ class _Bounds:
         while waiting:
             i, shared, cells = waiting.pop()
             seen.add(i)
-            for y in _bits(self._cliques[i] & ~shared):
+            for y in bits_of(self._cliques[i] & ~shared):
                 found[y] = cells + self._sizes[x] * self._sizes[y] * self._size(shared)
             for k, further in self._around[i]:
                 if k not in seen:
@@ -327,7 +327,7 @@ class _Bounds:
 
 
 @lru_cache(maxsize=1 << 17)
-def _bits(mask: int) -> tuple[int, ...]:
+def bits_of(mask: int) -> tuple[int, ...]:
     """Return the positions of the bits of ``mask``, ascending."""
     found = []
     while mask:
@@ -364,7 +364,7 @@ def _maximal(order: Sequence[int], made: Sequence[int]) -> list[int]:
     for attribute, mask in zip(order, made, strict=True):
         around = mask & ~(1 << attribute)
         if around:
-            first = min(map(position.__getitem__, _bits(around)))
+            first = min(map(position.__getitem__, bits_of(around)))
             if made[first] == around:
                 inside.add(first)
     return [mask for k, mask in enumerate(made) if k not in inside]
