@@ -115,7 +115,7 @@ def _as_marginals(told: Sequence[Observation], start: GraphicalModel) -> Sequenc
 
 def _fitted(start: GraphicalModel, told: Sequence[Observation], held: Held, solver: Dual) -> GraphicalModel:
     """Fit as the last fit of a run does, but with ``solver``. The number of rows is what the answers say of it."""
-    told_of_rows = any(o.query is None for o in told)  # sums alone say nothing of it
+    told_of_rows = any(o.query is None for o in told)  # of sums, some say nothing of it
     total = estimate_total(told) if told_of_rows else start.total  # with the anchors it would be ``start``'s in any case
     whole = anchored(anchored(_as_marginals(told, start), held.firmly, total), held.loosely, total, LOOSE)
     steps, engine = LAST_STEPS, start.engine
