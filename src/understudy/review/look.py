@@ -11,32 +11,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from understudy.review.opening import VIEW, Opened, texts_of
 from understudy.review.types import Spelling
 from understudy.schema.reading import is_text
+from understudy.schema.usual import Counted
 from understudy.source.duck import identifier, literal
 
 WIDEST = 1e300
 _MOST = 1_000_000
 """Of more different numbers than this, so many are looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """Different numbers, the smallest first, and how many rows have each."""
-
-    values: NDArray[np.float64]
-    rows: NDArray[np.int64]
-
-    def quantile(self, share: float) -> float:
-        """Return the smallest value that is not below ``share`` of the rows."""
-        return float(self.values[np.searchsorted(np.cumsum(self.rows), share * self.rows.sum())])
-
-    def where(self, which: NDArray[np.bool_]) -> Counted:
-        """Return some of the values."""
-        return Counted(self.values[which], self.rows[which])
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,10 @@ Public: nothing here was looked up in a table.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable
 
-RANGES: dict[str, tuple[int, int, int | None]] = {
-    "month": (1, 12, None),
-    "day": (1, 31, None),
-    "hour": (0, 23, None),
-    "minute": (0, 59, 2),
-    "second": (0, 59, 2),
-    "quarter": (1, 4, None),
-    "week": (1, 53, 2),
-    "weekday": (0, 7, None),
-    "age": (0, 120, 5),
-    "percent": (0, 100, 5),
-    "percentage": (0, 100, 5),
-    "pct": (0, 100, 5),
-}
-"""The smallest and the largest whole number of a column whose name ends so, and the width of its bins."""
+from understudy.schema.usual import last_word
+
 PAIRS = (
     *(("n", "y"), ("no", "yes"), ("f", "t"), ("false", "true"), ("0", "1"), ("off", "on")),
     *(("n", "j"), ("n", "o"), ("n", "s"), ("falsch", "wahr"), ("faux", "vrai")),
@@ -39,7 +25,7 @@ MOST_CODES = 200
 
 def is_identifier(name: str, values: int) -> bool:
     """Whether a column with so many values identifies somebody, or something, by its name."""
-    word = _last_word(name)
+    word = last_word(name)
     return values > MOST_CODES and (word in IDENTIFIERS or word.endswith("nr"))
 
 
@@ -51,19 +37,6 @@ def person_or_nothing(name: str) -> str:
         f"have several rows, protect people: write person = {person} and rows_per_person = 5, or whatever number you "
         "choose, at the top of the file."
     )
-
-
-def known_range(name: str, values: Collection[float]) -> tuple[int, int, int | None] | None:
-    """Return the bounds and the width of bins that a name tells, if no value lies outside."""
-    known = RANGES.get(_last_word(name))
-    if known is None or not known[0] <= min(values) <= max(values) <= known[1]:
-        return None
-    return known
-
-
-def _last_word(name: str) -> str:
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
-    return words[-1].lower() if words else ""
 
 
 def known_answers(texts: Iterable[str]) -> list[str] | None:

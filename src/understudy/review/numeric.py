@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from understudy.review.blocks import Block, listed, number, quote
 from understudy.review.calendar import ending
-from understudy.review.look import Counted, Seen
-from understudy.review.names import is_clock, is_identifier, known_range, person_or_nothing
-from understudy.review.numbers import Layout, layout, missing_codes, step_of
+from understudy.review.look import Seen
+from understudy.review.names import is_clock, is_identifier, person_or_nothing
+from understudy.review.numbers import missing_codes, step_of
 from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
+from understudy.schema.usual import Counted, Layout, known_range, layout
 
 MAX_DECIMALS = 6
 MOST_GAPPY, ROWS_A_NUMBER, WIDE_GAP = 12, 20, 3
