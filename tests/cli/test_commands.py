@@ -61,6 +61,13 @@ def test_every_command_has_help_examples_exit_status_and_json(path: tuple[str, .
         assert part in result.output, part
 
 
+@pytest.mark.parametrize("module", ["understudy", "understudy.cli"])
+def test_the_command_runs_as_a_module(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "plan"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "See understudy plan --help" in done.stderr
+
+
 def test_every_option_says_what_it_is_for() -> None:
     for path in commands(main):
         command: click.Command = main
