@@ -233,6 +233,49 @@ def test_a_plan_says_what_more_rows_cost(tmp_path: Path) -> None:
     assert f"the same noise with {first[0]}; {first[1]}; {first[2]}" in said
 
 
+def test_a_plan_counts_the_rows_that_are_used_of_persons(tmp_path: Path) -> None:
+    """As a table has whose persons differ in how many rows they have; where each has one, or one is used, it is exact."""
+    told: dict[str, Any] = {"rho": 1, "workload": "all-1way", "rehearse": False}
+    rows = visits().groupby("patient").size()
+    found = plan(PERSONS, rows=int(rows.sum()), persons=400, **told)
+    assert found.rows_used == pytest.approx(rows.clip(upper=4).sum(), rel=0.15)
+    assert found.rows_used < 0.65 * found.rows
+    as_many = plan(PERSONS, rows=found.rows_used, **told)
+    assert (as_many.rows_used, as_many.columns, as_many.forecasts) == (as_many.rows, found.columns, found.forecasts)
+    assert min(c.noise for c in found.columns) > min(c.noise for c in plan(PERSONS, rows=found.rows, **told).columns)
+    one = parse_schema(f'person = "patient"\nrows_per_person = 1\n{COLUMNS}')
+    assert plan(one, rows=2_000, persons=700, **told).rows_used == 700
+    assert plan(PERSONS, rows=2_000, persons=2_000, **told).rows_used == 2_000
+    assert plan(PERSONS, rows=500, persons=100, **{**told, "rehearse": True}).rehearsal.rows == 295  # type: ignore[union-attr]
+
+
+def test_a_plan_says_which_rows_it_takes_as_used(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(f'person = "patient"\nrows_per_person = 4\n{COLUMNS}')
+    asked = ["plan", "-s", str(tmp_path / "s.toml"), "--rows", "2000", "--rho", "1", "-w", "all-1way", "--no-rehearsal"]
+    said = words_of(CliRunner().invoke(main, asked).output)
+    assert "rows used all 2,000, as if nobody had more than 4 rows; --persons says how many persons there are" in said
+    said = words_of(CliRunner().invoke(main, [*asked, "--persons", "400"]).output)
+    assert "rows used about 1,181 of 2,000, where 400 persons have unlike numbers of rows; at most 1,600" in said
+    assert "of 1,181" in said.split("first noise")[1].split("least noise")[0]
+    said = words_of(CliRunner().invoke(main, [*asked, "--persons", "2000"]).output)
+    assert "rows used all 2,000: nobody has more than one" in said
+
+
+@pytest.mark.parametrize(
+    ("schema", "persons", "says"),
+    [
+        (ROWS, 10, "persons goes with person and rows_per_person in the schema"),
+        (PERSONS, 0, "persons must be a whole number from 1 to rows"),
+        (PERSONS, 2_001, r"persons must be a whole number from 1 to rows \(2,000\), not 2001"),
+        (PERSONS, True, "persons must be a whole number"),
+        (PERSONS, 3.5, "persons must be a whole number"),
+    ],
+)
+def test_persons_that_no_table_has_are_refused(schema: Schema, persons: Any, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        plan(schema, rows=2_000, persons=persons, rho=1)
+
+
 def test_a_rehearsal_has_the_noise_of_persons(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up table has a row a person, and a budget that buys the noise of four."""
     asked: list[dict[str, Any]] = []

@@ -30,7 +30,7 @@ from understudy.privacy.budget import RHOS
 from understudy.progress import Choice
 from understudy.release import Release
 from understudy.release.making import DEFAULT_DELTA
-from understudy.request import AUTO, OPEN_SHARE, Request, budget_of, options_of
+from understudy.request import AUTO, OPEN_SHARE, Request, budget_of, options_of, schema_of
 from understudy.schema import Schema
 from understudy.source import MemorySource
 from understudy.source.persons import memory_for
@@ -116,6 +116,9 @@ class Plan:
     """Whether the workload asks for sums of cells; ``forecasts`` are of cells all the same, ``rehearsal`` is of the sums."""
     rows_per_person: int | None = None
     """How many rows of each person are used at most; all noise is in proportion to it. None where each row is a person."""
+    persons: int | None = None
+    rows_used: int = 0
+    """About how many rows are used of all persons together; every share of rows is one of these."""
     opened: tuple[OpenColumn, ...] = ()
     """Columns whose values the run learns. Nobody knows these before, so a number of them is taken."""
 
@@ -128,6 +131,7 @@ def plan(
     schema: Schema | str | Path,
     *,
     rows: int,
+    persons: int | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | Fraction | None = None,
@@ -142,6 +146,8 @@ def plan(
 ) -> Plan:
     """Say what a run can be expected to do for about ``rows`` rows, from the schema alone.
 
+    Where the schema limits the rows of a person, ``persons`` is about how many there are, and the plan is made for the rows
+    that are used of them. Without it all rows are taken as used, which is too good where some persons have more.
     ``mechanism`` is that of ``synthesize``: "auto", or one of those that it chooses from. A plan takes seconds: a rehearsal
     on a made-up table is made where it takes no longer than that, unless ``rehearse`` says. ``time_limit`` is that of the
     rehearsal, where the mechanism goes round by round.
@@ -151,18 +157,35 @@ def plan(
     if mechanism not in (DEFAULT, *FORECASTS) and mechanism in MECHANISMS:
         raise UserError(f'A plan is made for {", ".join((DEFAULT, *FORECASTS))}, not for "{mechanism}".')
     budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit if max_size == AUTO else None)
-    asked = Request.of(schema, budget, workload, mechanism, options, unit=unit, rows=rows, memory=memory)
-    opened = _opened(asked, rows)
+    declared = schema_of(schema)
+    used = _rows_used(declared, rows, persons)
+    asked = Request.of(declared, budget, workload, mechanism, options, unit=unit, rows=used, memory=memory)
+    opened = _opened(asked, used)
     whole = float(asked.budget.rho)
     asked = _settled(asked, opened) if opened else asked
-    found = replace(_arithmetic(asked, rows), rho=whole, opened=opened)
+    found = replace(_arithmetic(asked, rows, used), rho=whole, opened=opened, persons=persons)
     wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
     try:
-        return replace(found, rehearsal=_rehearse(asked, rows, time_limit, progress)) if wanted else found
+        return replace(found, rehearsal=_rehearse(asked, used, time_limit, progress)) if wanted else found
     except CapacityError:
         if rehearse:
             raise
         return found  # nobody has asked for a rehearsal that does not fit
+
+
+def _rows_used(schema: Schema, rows: int, persons: int | None) -> int:
+    """Return about how many rows are used where so many persons have unlike numbers of rows: R (1 - (1 - P/R)^k).
+
+    That is what the limit k leaves of a geometric distribution of rows over persons. It is exact where k = 1, and where each
+    person has one row.
+    """
+    if persons is None:
+        return rows
+    if schema.person is None:
+        raise UserError("persons goes with person and rows_per_person in the schema: without them each row is a person.")
+    if isinstance(persons, bool) or not isinstance(persons, int) or not 1 <= persons <= rows:
+        raise UserError(f"persons must be a whole number from 1 to rows ({rows:,}), not {persons!r}.")
+    return round(rows * (1 - (1 - persons / rows) ** schema.person.rows))
 
 
 def _opened(asked: Request, rows: int) -> tuple[OpenColumn, ...]:
@@ -181,14 +204,14 @@ def _settled(asked: Request, opened: tuple[OpenColumn, ...]) -> Request:
     return replace(asked.settled(asked.schema.settled(texts)), budget=left)
 
 
-def _arithmetic(asked: Request, rows: int) -> Plan:
-    """Return what follows from the settings alone."""
+def _arithmetic(asked: Request, rows: int, used: int) -> Plan:
+    """Return what follows from the settings alone, for a table of so many rows of which some are used."""
     schema, budget, queries, config = asked.schema, asked.budget, asked.workload, asked.mechanism.config
     asked_for = max(1, sum(column.size > 1 for column in schema.read))  # the others follow, at no cost
     kept = config.kept if isinstance(config, CheckedConfig) else 0
     left = (1 - kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
     zeros = [zero.clique for zero in config.enforced(schema.zeros)]
-    found = expected(Case(asked.mechanism, queries, left, asked.unit, rows, zeros, asked_for), calibrated())
+    found = expected(Case(asked.mechanism, queries, left, asked.unit, used, zeros, asked_for), calibrated())
     counted, most = asked.mechanism.expects(queries), asked.mechanism.max_size
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
@@ -204,17 +227,18 @@ def _arithmetic(asked: Request, rows: int) -> Plan:
         sigma_single=sigma_for(budget.rho, asked.unit),
         max_size=found.most,
         least_size=found.least,
-        memory=base + peak_memory(queries, counted, most, rows, schema.drawn),
-        typical_memory=base + peak_memory(queries, counted, found.typical, rows, schema.drawn),
+        memory=base + peak_memory(queries, counted, most, used, schema.drawn),
+        typical_memory=base + peak_memory(queries, counted, found.typical, used, schema.drawn),
         seconds=found.seconds,
         columns=tuple(
-            ColumnNoise(c.name, c.size, _noise_share(found.noise[c.name], c.size, rows))
+            ColumnNoise(c.name, c.size, _noise_share(found.noise[c.name], c.size, used))
             for c in schema.columns
             if c.name in found.noise
         ),
         rehearsal=None,
         forecasts=dict(asked.forecasts),
         sums=bool(queries.asked),
+        rows_used=used,
         rows_per_person=None if schema.person is None else schema.person.rows,
     )
 

@@ -21,12 +21,18 @@ from understudy.quantities import parse_size, show_size, show_time
 Examples:
   understudy plan --schema visits.toml --rows 50000 --epsilon 1
   understudy plan -s visits.toml --rows 50000 -e 0.1 -w all-2way --no-rehearsal
+  understudy plan -s visits.toml --rows 50000 --persons 12000 -e 1
 
 \b
 Exit status: 0 done; 2 wrong usage or input; 3 a fault of this software; 130 interrupted."""
 )
 @click.option("-s", "--schema", "schema_path", required=True, help="The schema file, reviewed or not.")
 @click.option("--rows", type=click.IntRange(min=1), required=True, help="About how many rows the table has; a public guess.")
+@click.option(
+    "--persons",
+    type=click.IntRange(min=1),
+    help="Where the schema limits the rows of each: about how many persons there are.  [default: all rows are used]",
+)
 @budget
 @click.option("--time-limit", metavar="TIME", default="20s", show_default=True, help="Of the rehearsal.")
 @click.option(
@@ -65,7 +71,7 @@ def _arithmetic(plan: Plan) -> list[str]:
         f"  workload          {plan.queries:,} queries, {plan.marginals:,} marginals to choose from",
         _mechanism(plan),
         f"  first noise       a standard deviation of {plan.sigma_first:,.1f} rows on each cell, "
-        f"{plan.sigma_first / plan.rows:.2%} of {plan.rows:,}",
+        f"{plan.sigma_first / plan.rows_used:.2%} of {plan.rows_used:,}",
         f"  least noise       {plan.sigma_single:,.1f} rows, if all of the budget went into one marginal",
         *_persons(plan),
         *_opened(plan),
@@ -124,7 +130,26 @@ def _persons(plan: Plan) -> list[str]:
         return []
     others = sorted({1, max(1, rows // 2), 2 * rows} - {rows})
     listed = "; ".join(f"{k:,} row{'s' * (k > 1)}: {plan.sigma_first * k / rows:,.1f}" for k in others)
-    return [f"  rows a person     {rows:,} of each at most; the same noise with {listed}"]
+    return [
+        f"  rows a person     {rows:,} of each at most; the same noise with {listed}",
+        f"  rows used         {_used(plan, rows)}",
+    ]
+
+
+def _used(plan: Plan, most: int) -> str:
+    """Say which rows the plan takes as used, and what it takes for granted in this."""
+    if plan.persons is None:
+        limit = f"{most:,} row{'s' * (most > 1)}"
+        return f"all {plan.rows:,}, as if nobody had more than {limit}; --persons says how many persons there are"
+    if plan.persons == plan.rows:
+        return f"all {plan.rows:,}: nobody has more than one"
+    at_most = min(plan.rows, most * plan.persons)
+    if most == 1:
+        return f"{plan.rows_used:,} of {plan.rows:,}: one of each person"
+    return (
+        f"about {plan.rows_used:,} of {plan.rows:,}, where {plan.persons:,} persons have unlike numbers of rows; "
+        f"at most {at_most:,}"
+    )
 
 
 def _opened(plan: Plan) -> list[str]:
