@@ -107,6 +107,67 @@ nullable = true
     assert not release.manifest.sums
 
 
+SCORES = """
+[columns.score]
+kind = "ordinal"
+values = [5, 1, 2, 4]
+other = 3
+nullable = true
+nulls = ["9"]
+[columns.ward]
+kind = "categorical"
+values = [10, 20, 410]
+other = 10
+[columns.grade]
+kind = "ordinal"
+values = ["low", "high"]
+other = "low"
+"""
+
+
+@pytest.fixture(scope="module")
+def scores() -> pa.Table:
+    rng = np.random.default_rng(3)
+    ward = rng.choice([10, 20, 410], 4_000)
+    score = np.where(rng.random(4_000) < 0.1, 9, np.clip(rng.integers(1, 5, 4_000) + (ward == 410), 1, 5))
+    return pa.table({"score": score, "ward": ward, "grade": rng.choice(["low", "high"], 4_000)})
+
+
+@pytest.fixture(scope="module")
+def scored(scores: pa.Table) -> Release:
+    return synthesize(scores, parse_schema(SCORES), epsilon=50, workload="all-2way", seed=1, progress=False)
+
+
+def test_scores_have_figures(scored: Release, scores: pa.Table) -> None:
+    """An ordinal column of whole numbers has those of its numbers, in their own order; 9 is a missing answer."""
+    known = scores.to_pandas().query("score != 9")
+    groups = known.groupby("ward")["score"]
+    found = scored.answer("mean(score) by ward")
+    np.testing.assert_allclose(found.values.to_numpy(), groups.mean(), atol=0.03)
+    for value, low, high in zip(*(part.to_pylist() for part in (found.values, found.lower, found.upper)), strict=True):
+        assert 1 <= low < value < high <= 5
+    np.testing.assert_allclose(scored.answer("total(score) by ward").values.to_numpy(), groups.sum(), rtol=0.02)
+    for at in (0.01, 0.1, 0.4, 0.9, 0.99):
+        assert scored.answer(f"quantile(score, {at}) by ward").values.to_pylist() == groups.quantile(at).tolist()
+    assert scored.answer("median(score)").values.to_pylist() == [known["score"].median()]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (
+            "mean(ward)",
+            'The numbers of "ward" are codes .categorical., of which there is no mean; use count or share. .*"ordinal"',
+        ),
+        ("median(ward)", "are codes .categorical., of which there is no median"),
+        ("mean(grade)", 'Column "grade" has no numbers to make a mean of; use count or share.$'),
+    ],
+)
+def test_codes_have_no_figures(scored: Release, query: str, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        scored.answer(query)
+
+
 def test_small_groups_can_be_left_out(release: Release) -> None:
     every, some = release.answer("mean(age) by sex"), release.answer("mean(age) by sex", least=1_000_000)
     assert len(every.groups) == 3

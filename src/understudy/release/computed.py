@@ -18,6 +18,7 @@ from understudy.release.asked import Asked
 from understudy.release.inside import Weights
 from understudy.schema import Column, Schema
 from understudy.schema.binned import Binned
+from understudy.schema.listed import Listed
 from understudy.schema.spread import Spread, spread_of
 
 Floats = NDArray[np.float64]
@@ -38,8 +39,7 @@ class Computing:
         column = None if asked.column is None else schema[asked.column]
         if column is None or asked.value is not None:
             return cls(asked, column, None if column is None or asked.value is None else _code(column, asked.value))
-        if not isinstance(column, Binned) or (asked.function == "total" and not column.adds_up):
-            raise UserError(f'Column "{column.name}" has no numbers to make a {asked.function} of; use count or share.')
+        _require_numbers(column, asked.function)
         return cls(asked, column, None)
 
     @property
@@ -53,7 +53,7 @@ class Computing:
 
     def spread(self, inside: Weights) -> Spread:
         """Return how the values of the column lie inside its bins."""
-        assert isinstance(self.column, Binned)
+        assert self.column is not None
         return spread_of(self.column, inside.get(self.column.name))
 
     def numbers(self, table: Floats, inside: Weights) -> Floats:
@@ -79,6 +79,18 @@ class Computing:
         none = np.isnan(numbers)
         found = self.column.scale.write(np.where(none, 0, np.rint(numbers)).astype(np.int64), none)
         return pc.cast(found, pa.int64()) if self.column.numeric else found  # 1403 is a time, and not to be rounded
+
+
+def _require_numbers(column: Column, function: str) -> None:
+    """Refuse a column whose values are texts, or codes: moments have all figures but totals."""
+    if column.adds_up or (isinstance(column, Binned) and function != "total"):
+        return
+    if isinstance(column, Listed) and column.in_figures:
+        raise UserError(
+            f'The numbers of "{column.name}" are codes (categorical), of which there is no {function}; use count or share. '
+            'Where they are scores or amounts, declare kind = "ordinal" in the schema of the next release.'
+        )
+    raise UserError(f'Column "{column.name}" has no numbers to make a {function} of; use count or share.')
 
 
 def _over(part: Floats, whole: Floats) -> Floats:

@@ -153,6 +153,11 @@ class Column(ByItself, ABC):
 
     @property
     @abstractmethod
+    def adds_up(self) -> bool:
+        """Whether its values are amounts or scores, of which there are means and totals."""
+
+    @property
+    @abstractmethod
     def null_value(self) -> Any:
         """What ``decode`` gives for null: the declared spelling where the column's type can hold it, else None."""
 

@@ -64,10 +64,20 @@ class Listed(Column):
         """Whether its values are numbers, and not texts."""
         return self.kind != "boolean" and any(isinstance(value, int) for value in self.values)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether its values are scores: whole numbers in an order. Without one they are codes."""
+        return self.kind == "ordinal" and self.in_figures
+
     @cached_property
     def _known(self) -> tuple[Label, ...]:
         own = () if self.places.own_other is None or self.other_value is None else (self.other_value,)
         return (*self.values, *own)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each code but null, where it ``adds_up``."""
+        return np.array(self._known, np.int64)
 
     @cached_property
     def _spelled(self) -> pa.Array:

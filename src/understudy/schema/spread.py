@@ -1,4 +1,4 @@
-"""How the values of a binned column are spread: means of its codes, and quantiles of any counts of them. Public."""
+"""How the values of a column lie, numbers or moments: means of its codes, and quantiles of any counts of them. Public."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema.binned import Binned
-from understudy.schema.bins import Bins
+from understudy.schema.bins import Bins, WholeBins
+from understudy.schema.column import Column
+from understudy.schema.listed import Listed
 from understudy.schema.scales import Decimals
 
 Floats = NDArray[np.float64]
@@ -24,18 +26,24 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The cells of a column in rising order: of each the code, its share of the code's rows, its ends."""
+    """The cells of a column in rising order: of each the code, its share of the code's rows, its ends.
 
-    column: Binned
+    ``other`` is the number of a catch-all with a code of its own, where no cell has it.
+    """
+
+    column: Column
     bins: Bins
     code: NDArray[np.integer]
     share: Floats
+    other: float | None = None
+    unit: float = 1.0
+    """What 1 on the column's scale is worth, where its values are numbers."""
 
     @property
-    def unit(self) -> float:
-        """What 1 on the column's scale is worth, where its values are numbers."""
-        scale = self.column.scale
-        return scale.step / scale.per_one if isinstance(scale, Decimals) else 1.0
+    def _own(self) -> int | None:
+        """The code of a catch-all that no cell has."""
+        own = self.column.places.own_other
+        return own if own is not None and own not in self.code else None
 
     def codes(self) -> NDArray[np.intp]:
         """Return the codes that have a value: all but null."""
@@ -43,7 +51,7 @@ class Spread:
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest value that a row can have."""
-        own = [] if self.column.places.own_other is None else [float(self.column.other_number or 0)]
+        own = [] if self._own is None else [float(self.other or 0)]
         numbers = [float(self.bins.lowest.min()), float(self.bins.highest.max()), *own]
         return min(numbers) * self.unit, max(numbers) * self.unit
 
@@ -51,9 +59,8 @@ class Spread:
         """Return the mean value of each code; 0 for null."""
         middle = (self.bins.lowest + self.bins.highest) / 2
         found = np.bincount(self.code, self.share * middle, minlength=self.column.size)
-        own = self.column.places.own_other
-        if own is not None and self.column.other_number is not None:
-            found[own] = self.column.other_number
+        if self._own is not None and self.other is not None:
+            found[self._own] = self.other
         return np.asarray(found * self.unit, dtype=np.float64)
 
     def quantiles(self, counts: Floats, at: float) -> Floats:
@@ -66,7 +73,7 @@ class Spread:
         if place is None:
             return float("nan")
         if not 0 <= place.cell < len(self.share):
-            return float(self.column.other_number or 0) * self.unit
+            return float(self.other or 0) * self.unit
         return float(self.bins.at(np.array([place.cell]), np.array([place.part]))[0]) * self.unit
 
     def place(self, counts: Floats, at: float) -> Place | None:
@@ -75,7 +82,7 @@ class Spread:
         if total <= 0:
             return None
         ends, point = below + np.cumsum(weights), at * total
-        if self.column.places.own_other is not None and (point <= below or point > ends[-1]):
+        if self._own is not None and (point <= below or point > ends[-1]):
             return Place(-1 if point <= below else len(ends), 1.0)
         cell = min(int(np.searchsorted(ends, point)), len(ends) - 1)
         part = (point - (ends[cell] - weights[cell])) / max(float(weights[cell]), 1e-300)
@@ -92,17 +99,23 @@ class Spread:
 
     def _stacked(self, counts: Floats) -> tuple[Floats, float, float]:
         """Return the rows of each cell, those of the catch-all below all cells, and those of all together."""
-        own, other = self.column.places.own_other, self.column.other_number
-        extra = 0.0 if own is None else float(counts[own])
+        extra = 0.0 if self._own is None else float(counts[self._own])
         weights = self.share * counts[self.code]
-        below = extra if other is not None and other < self.bins.bounds[0] else 0.0
+        below = extra if self.other is not None and self.other < self.bins.bounds[0] else 0.0
         return weights, below, float(weights.sum()) + extra
 
 
-def spread_of(column: Binned, inside: Floats | None) -> Spread:
-    """Return the spread by the weights ``inside``; without any, evenly inside each bin."""
+def spread_of(column: Column, inside: Floats | None) -> Spread:
+    """Return the spread by the weights ``inside``; without any, evenly inside each bin. Listed numbers are cells each."""
+    if isinstance(column, Listed):
+        order = np.argsort(column.numbers, kind="stable")
+        rising = column.numbers[order]
+        return Spread(column, WholeBins(rising, rising), order, np.ones(len(order)))
+    assert isinstance(column, Binned)
+    scale, other = column.scale, column.other_number
+    unit = scale.step / scale.per_one if isinstance(scale, Decimals) else 1.0
     if inside is None or column.fine is None:
         number = len(column.bins.lowest)
-        return Spread(column, column.bins, np.arange(number), np.ones(number))
+        return Spread(column, column.bins, np.arange(number), np.ones(number), other, unit)
     code = column.coarse[: len(inside)]
-    return Spread(column, column.fine.bins, code, inside / np.bincount(code, inside)[code])
+    return Spread(column, column.fine.bins, code, inside / np.bincount(code, inside)[code], other, unit)
