@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from understudy.mechanism import running
-from understudy.mechanism.anchors import FIRM, Known, anchored, falling, on_simplex, settled
+from understudy.mechanism.anchors import FIRM, Known, anchored, distances, falling, on_simplex, settled
 from understudy.model import Observation
 from understudy.schema import parse_schema
 
@@ -165,3 +165,36 @@ def test_counts_without_any_noise_are_taken_as_they_are() -> None:
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         np.testing.assert_allclose(falling(counts, 0.0), counts, atol=1e-9)
         np.testing.assert_allclose(settled(counts, 0.0, 41.0), counts, atol=1e-9)
+
+
+def spread_out(rows: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Amounts that are log-normally far apart, in 80 cells that widen; one more for rows without a distance."""
+    cells = np.arange(80)
+    found = np.exp(-0.5 * ((cells - 48) / 9) ** 2)
+    return np.append(np.round(found * rows / found.sum()), 0.0)
+
+
+def test_rows_that_no_cell_of_a_gap_tells_from_noise_are_told_by_several() -> None:
+    """3,000 rows over 80 cells, each with noise of 40: four of five were taken for noise. Seeded."""
+    exact = spread_out(3_000)
+    for seed in range(20):
+        noisy = exact + np.random.default_rng(seed).normal(0, 40, 81)
+        found = distances(noisy, 40.0, 3_000.0)
+        assert found is not None
+        assert len(found) == 80
+        assert 2_250 < found.sum() < 3_200
+        assert falling(noisy[:-1], 40.0).sum() < 1_500
+        assert float(np.arange(80) @ found / found.sum()) == pytest.approx(48, abs=5)
+
+
+def test_gaps_that_little_is_known_of_say_nothing() -> None:
+    noisy = spread_out(3_000) + np.random.default_rng(1).normal(0, 2_000, 81)
+    assert distances(noisy, 2_000.0, 3_000.0) is None
+    assert distances(np.append(np.zeros(80), 500.0), 1.0, 500.0) is None  # all rows are without a distance
+    assert distances(np.zeros(81), 1.0, 0.0) is None
+
+
+def test_cells_that_stand_out_stay_as_they_are() -> None:
+    counts = np.append(np.append([900.0, 400.0, 150.0, 50.0], np.zeros(76)), 500.0)
+    found = distances(counts, 5.0, 2_000.0)
+    np.testing.assert_allclose(found, falling(counts[:-1], 5.0))

@@ -34,7 +34,7 @@ def test_each_bin_keeps_the_nearest_of_those_that_may_be() -> None:
     values = np.zeros(gap.size, np.int64)
     values[0] = 400  # all rows break the declaration: they have no distance
     counted = Measurement((gap.name,), values, "gaussian", 2.0, Fraction(1, 8), False)
-    found = too_far(FAR.domain, FAR.gaps, [counted], [("a", "b")], FAR.zeros)
+    found = too_far(FAR.domain, FAR.gaps, [counted], [("a", "b")], FAR.zeros, total=400.0)
     left = np.ones(FAR.domain.shape(("a", "b")), bool)
     for zeros in (*FAR.zeros, *found):
         left[tuple(zeros.cells.T)] = False
@@ -45,7 +45,7 @@ def test_each_bin_keeps_the_nearest_of_those_that_may_be() -> None:
 def test_limits_that_leave_nothing_end_no_run_that_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pd.DataFrame({"a": np.arange(300) % 50, "b": np.arange(300) % 50 + 40})
     whole = Zeros(("a", "b"), np.argwhere(np.ones((5, 5), bool)))
-    monkeypatch.setattr(running, "too_far", lambda *_: [whole])
+    monkeypatch.setattr(running, "too_far", lambda *_, **__: [whole])
     found = understudy.synthesize(table, declared(), epsilon=1.0, mechanism="mst", workload="all-2way", seed=0)
     assert len(found.table) > 100
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,10 @@ SPIKES, END_SPIKES = 0.1, 0.5
 """How often a code stands out from those beside it; the first and the last of a column do more often."""
 SELDOM = 1e-4
 """How often a distance does."""
+MERGED = (1, 2, 4, 8, 16)
+"""So many neighbouring cells of a gap are taken together: the fewer the better …"""
+MOST_ROWS, ENOUGH = 0.8, 0.5
+"""… with which such a part of the rows stands out of the noise; without the second, nothing is known of the distances."""
 HARDLY = 1.0
 """Where fewer rows than this are as far apart or farther, there are none."""
 HIGH = 5.0
@@ -179,6 +184,24 @@ def _settled(values: Floats, sigma: float, total: float) -> tuple[Floats, Floats
         found = np.maximum(found + missing * weights / weights.sum(), 0.0)
     close = abs(total - float(found.sum())) <= CLOSE * total
     return (found * (total / float(found.sum())) if close else on_simplex(values, total)), variance
+
+
+def distances(values: Floats, sigma: float, total: float) -> Floats | None:
+    """Return the rows of each cell of a gap by its noisy counts (the last is of rows without a distance), of ``total`` rows.
+
+    Where rows are spread over many cells, none of them stands out by itself, and all would be taken for noise: as many are
+    taken together as it takes, and share their rows. None where that does not help: little is known of the distances.
+    """
+    rows, sure = total - min(max(float(values[-1]), 0.0), total), list[tuple[float, Floats]]()
+    for number in MERGED:
+        starts = np.arange(0, len(values) - 1, number)
+        together = falling(np.add.reduceat(values[:-1], starts), sigma * sqrt(number))
+        found = np.repeat(together / number, number)[: len(values) - 1]
+        sure.append((float(found.sum()), found))
+        if sure[-1][0] >= MOST_ROWS * rows:
+            break
+    most, found = max(sure, key=lambda one: min(one[0], MOST_ROWS * rows))
+    return found if most > 0 and most >= ENOUGH * rows else None
 
 
 def falling(values: Floats, sigma: float) -> Floats:

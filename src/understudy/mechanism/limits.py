@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain, Zeros
-from understudy.mechanism.anchors import falling
+from understudy.mechanism.anchors import distances
 from understudy.privacy import Measurement
 from understudy.schema.gaps import Gap
 from understudy.schema.measures import Measure
@@ -21,15 +21,21 @@ from understudy.schema.reading import Bools
 
 
 def too_far(
-    domain: Domain, gaps: Sequence[Gap], counted: Sequence[Measurement], held: Iterable[Clique], declared: Sequence[Zeros]
+    domain: Domain,
+    gaps: Sequence[Gap],
+    counted: Sequence[Measurement],
+    held: Iterable[Clique],
+    declared: Sequence[Zeros],
+    *,
+    total: float,
 ) -> list[Zeros]:
     """Return pairs of bins that are farther apart than gaps reach, for columns that are in one of the cliques ``held``.
 
     Gaps that follow each other reach as far as all of them together. Of the pairs that are not ``declared`` impossible, each
-    bin keeps those that are nearest to it.
+    bin keeps those that are nearest to it. ``total`` is about how many rows there are.
     """
     noisy, sets = {m.clique: m for m in counted}, [set(clique) for clique in held]
-    ends = {gap.columns: _reach(gap, noisy[gap.name,]) for gap in gaps if (gap.name,) in noisy}
+    ends = {gap.columns: _reach(gap, noisy[gap.name,], total) for gap in gaps if (gap.name,) in noisy}
     measures = {m.column.name: m for gap in gaps for m in (gap.low, gap.high)}
     found = []
     for names, reach in _followed(ends).items():
@@ -54,10 +60,11 @@ def _followed(ends: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], fl
     return found
 
 
-def _reach(gap: Gap, counted: Measurement) -> float:
-    """Return the distance that no row exceeds; all if there is none."""
-    rows = np.flatnonzero(falling(counted.values.astype(np.float64)[:-1], counted.sigma))
-    return float(gap.ends[rows[-1] + 1 if len(rows) else -1])
+def _reach(gap: Gap, counted: Measurement, total: float) -> float:
+    """Return the distance that no row exceeds; all if there is none, or little is known."""
+    found = distances(counted.values.astype(np.float64), counted.sigma, total)
+    last = -1 if found is None else int(np.flatnonzero(found)[-1]) + 1
+    return float(gap.ends[last])
 
 
 def _possible(names: tuple[str, str], domain: Domain, declared: Sequence[Zeros]) -> Bools:

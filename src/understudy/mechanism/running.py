@@ -344,7 +344,7 @@ class Run(Looking):
         if rho := self.take(SUMS):
             self._ask_sums(rho, counted(self.observations, last), total, len(self.rounds))
         numeric = [a for a in self.domain if self.inside and fine_name(a) in self.door.fine]
-        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros)
+        far = too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros, total=total)
         firmly, loosely = columns_held(self.domain, numeric, far, every=every_column and self.prior is None)
         told = self._told(counted(self.observations, last), total)
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.manifest.manifest import Manifest
 from understudy.mechanism import mechanism
-from understudy.mechanism.anchors import columns_held, falling
-from understudy.mechanism.limits import too_far
+from understudy.mechanism.anchors import columns_held, distances
 from understudy.mechanism.sums import is_count, looks_of, of_codes, weights_of
 from understudy.model import GraphicalModel, Model, Observation
 from understudy.privacy import Measurement
@@ -43,16 +42,18 @@ def inside_weights(schema: Schema, model: Model, measured: Sequence[Measurement]
         inside = told.rows[: len(column.rounded.bins.lowest)]
         found[column.name] = number_weights(column, inside, looks.of_numbers(column))
     for gap in schema.gaps:
-        if (noisy := counts.get((gap.name,))) is not None:
-            found[gap.name] = falling(noisy.values.astype(np.float64)[:-1], noisy.sigma)
+        noisy = counts.get((gap.name,))
+        apart = None if noisy is None else distances(noisy.values.astype(np.float64), noisy.sigma, model.total)
+        if apart is not None:
+            found[gap.name] = apart
     return found
 
 
 def held_columns(schema: Schema, model: Model, measured: Sequence[Measurement], manifest: Manifest) -> Held:
     """Return the columns that the last fit was held to: those that were looked inside of, and maybe all the others."""
     numeric = [name for name in schema.domain if looks_of(measured, name) is not None]
-    cliques = model.parameters if isinstance(model, GraphicalModel) else ()
-    far = too_far(schema.domain, schema.gaps, [m for m in measured if is_count(m)], cliques, schema.zeros)
+    zeros = model.zeros if isinstance(model, GraphicalModel) else ()
+    far = [z for z in zeros if not any(z.clique == d.clique and np.array_equal(z.cells, d.cells) for d in schema.zeros)]
     how, started = manifest.mechanism, manifest.public is not None and manifest.public.used
     every = mechanism(how.name, **how.options).every_column and not started
     firmly, loosely = columns_held(schema.domain, numeric, far, every=every)

@@ -66,13 +66,14 @@ MUTANTS = [
         "which bins are too far apart follows from the table's own counts",
         (
             "mechanism/running.py",
-            "too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros)",
+            "too_far(self.domain, self.gaps, self.inside, self.model_cliques, self.zeros, total=total)",
             "too_far(\n"
             "            self.domain,\n"
             "            self.gaps,\n"
             "            [replace(m, values=self.door._read([m.clique])[0]) for m in self.inside],\n"
             "            self.model_cliques,\n"
             "            self.zeros,\n"
+            "            total=total,\n"
             "        )",
         ),
         READ,
