@@ -29,6 +29,7 @@ from understudy.report.data import BoundView, ReportData, SumsView, report_data
 from understudy.report.evaluation_columns import DERIVED
 from understudy.report.evaluation_page import LINE
 from understudy.report.evaluation_rows import WITHOUT
+from understudy.report.figures import Figure
 from understudy.report.markup import Html, spoken
 from understudy.report.release_columns import ALONE, EXPECTED, NOT_WORKED_OUT, NUMBERS, RESIDUALS, THIN
 from understudy.report.release_pairs import HOW, MOST_DRAWN, _some
@@ -55,6 +56,42 @@ def test_sections_come_in_the_order_in_which_they_are_wanted(report: ReportData)
     root, _ = read(page(report))
     ids = [s.attributes["id"] for s in root.all("section")]
     assert ids == ["promise", "columns", "pairs", "marginals", "limits", "model", "making", "budget"]
+
+
+def test_counts_outside_of_their_range_are_explained(report: ReportData) -> None:
+    """An officer of the data saw counts beside ranges that they lie outside of, and no word of why."""
+    plain = page(report)
+    assert "outside of" not in plain
+    first, *others = report.columns
+    beyond = replace(first.values[0], lower=0.0, upper=first.values[0].synthetic - 1)
+    one = replace(first, values=(beyond, *first.values[1:]))
+    shown = page(report, columns=(one, *others))
+    assert f"1 count lies outside of its range (in {first.name})" in shown
+    assert "add up to as many in every column, and keep declared rules" in shown
+    known = replace(first, figures=(Figure("Mean", 1.0, "1", "2 to 3"), Figure("Median", 1.0, "1", "2 to 3")))
+    said = "put in order row by row (a, b)"
+    assert said in page(report, columns=(known, *others), in_order=("a", "b"))
+    assert said not in page(report, columns=(known, *others), in_order=())
+    assert said not in page(report, in_order=("a", "b"))  # nothing is expected, so nothing is outside
+
+
+def test_a_release_that_is_mostly_noise_says_so_first(report: ReportData) -> None:
+    """A bound of more than 200 % says nothing, since no error can be as large."""
+    said = "Mostly noise."
+    assert said not in page(report)
+    noisy = tuple(replace(bound, share=3.02) for bound in report.bounds)
+    shown = page(report, bounds=noisy)
+    head = shown[: shown.index('id="promise"')]
+    assert said in head
+    assert "; above 200% it says nothing" in head
+    half = len(report.bounds) // 2
+    assert said not in page(report, bounds=(*report.bounds[: half + 1], *noisy[half + 1 :]))
+
+
+def test_columns_in_order_are_left_out_of_what_is_said_of_bins(report: ReportData) -> None:
+    inside = "where in its bin a number or date lies does not depend on the other columns"
+    assert f"{inside}." in page(report, binned=True)
+    assert f"{inside}, but for columns in order (a, b), which keep it." in page(report, binned=True, in_order=("a", "b"))
 
 
 def test_a_thin_range_is_not_said_to_know_more_than_its_column(report: ReportData) -> None:

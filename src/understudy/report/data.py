@@ -49,6 +49,11 @@ class Value:
     start: float | None = None
     """Where a bin of numbers begins on that scale; None elsewhere."""
 
+    @property
+    def outside(self) -> bool:
+        """Whether the synthetic count lies outside of the range of the real one, by a record or more."""
+        return self.lower is not None and self.upper is not None and not self.lower - 1 < self.synthetic < self.upper + 1
+
 
 @dataclass(frozen=True)
 class ColumnView:
@@ -154,6 +159,8 @@ class ReportData:
     """Where the schema comes from."""
     binned: bool
     """Whether a bin of some column holds several values."""
+    in_order: tuple[str, ...] = ()
+    """Columns that are in a declared order, which is kept row by row."""
 
     @property
     def without_bound(self) -> int:
@@ -207,6 +214,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         zeros=len(release.schema.zeros),
         origin=_origin(release),
         binned=any(_several(column) for column in release.schema.columns),
+        in_order=tuple(release.schema.orders.measures),
     )
 
 

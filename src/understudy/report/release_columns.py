@@ -44,10 +44,19 @@ def columns(report: ReportData) -> Html:
     counted = tag("p", report.counted) if report.counted else None
     shown = [Card(c.name, c.kind, _card(c, paper=len(report.columns) <= MANY)) for c in report.columns]
     told = EXPECTED if any(f.expected for c in report.columns for f in c.figures) else NOT_WORKED_OUT
+    if report.in_order and told == EXPECTED:
+        told += (
+            f" Values were put in order row by row ({', '.join(report.in_order)}), so their numbers may lie outside of it."
+        )
     numbers = tag("p", spoken(NUMBERS + told)) if any(c.figures for c in report.columns) else None
     derived = tag("p", f"{DERIVED}{', '.join(report.derived)}.") if report.derived else None
     return words(
-        tag("p", _said(report, measured)), numbers, counted, derived, tag("ul", keys, class_="legend"), cards(shown)
+        tag("p", _said(report, measured) + _outside(report)),
+        numbers,
+        counted,
+        derived,
+        tag("ul", keys, class_="legend"),
+        cards(shown),
     )
 
 
@@ -59,6 +68,19 @@ def _said(report: ReportData, measured: bool) -> str:
     return (
         "Bars are the synthetic table. Over them, outlined, lies the range that holds the real count of every value of the "
         f"column at once, with probability {confidence(report.confidence)}." + (THIN if len(report.columns) > 1 else ALONE)
+    )
+
+
+def _outside(report: ReportData) -> str:
+    """Say why counts lie outside of their range, where some do."""
+    found = {c.name: sum(v.outside for v in c.values) for c in report.columns}
+    named, number = [name for name, counts in found.items() if counts], sum(found.values())
+    if not number:
+        return ""
+    lie = "count lies outside of its range" if number == 1 else "counts lie outside of their ranges"
+    return (
+        f" {number:,} {lie} (in {', '.join(named)}): a range is that of noisy counts alone, while the table's are at least "
+        "0, add up to as many in every column, and keep declared rules."
     )
 
 

@@ -60,12 +60,12 @@ def _header(report: ReportData) -> Html:
     ]
     if worst is not None:
         middle = report.bounds[len(report.bounds) // 2]
-        figures.append(
-            ("Error, at most", data(middle.share, percent(middle.share)), f"for the middle one of {_bounded(report)}")
-        )
+        nothing = f"; above {percent(say.WORST)} it says nothing" if middle.share > say.WORST else ""
+        told = f"for the middle one of {_bounded(report)}{nothing}"
+        figures.append(("Error, at most", data(middle.share, percent(middle.share)), told))
     description = tag("p", report.description, class_="lead") if report.description else None
     kicker = tag("p", "Report on a synthetic table", class_="kicker")
-    return words(kicker, tag("h1", report.title), description, facts(figures))
+    return words(kicker, tag("h1", report.title), description, facts(figures), say.mostly_noise(report))
 
 
 def _width(report: ReportData) -> str:

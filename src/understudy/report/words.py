@@ -13,6 +13,9 @@ from understudy.report.numbers import count, digits, plural
 HIGH = 0.25
 """A bound above this share of the records is called high."""
 
+WORST = 2.0
+"""No error is larger, as a share of the records: a record in the wrong cell counts twice."""
+
 MECHANISMS = {
     "aim": "AIM chose, round by round, the combination of columns that its model answered worst, and measured it.",
     "aim2": "AIM2 chose, round by round, the combination of columns where measuring was expected to improve its model most.",
@@ -76,7 +79,8 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
         ("Decisions about single people.", "Nothing here says anything about one person, by design."),
     ]
     if report.binned:
-        inside = "Columns go together by bin; where in its bin a number or date lies does not depend on the other columns."
+        inside = "Columns go together by bin; where in its bin a number or date lies does not depend on the other columns"
+        inside += f", but for columns in order ({', '.join(report.in_order)}), which keep it." if report.in_order else "."
         found.insert(-1, ("Detail inside a bin.", inside))
     if abs(report.weight - 1) > 0.05:
         found.insert(
@@ -117,6 +121,19 @@ def _relations(report: ReportData) -> str:
         f"For {count(high)} of {plural(pairs, 'pair')} of columns the error may exceed {percent(HIGH)} of the records, "
         "or has no bound. Look a pair up above before you rely on it."
     )
+
+
+NOISE = (
+    "The noise is as large as the table: the bounds on most of what was asked for say nothing, and the charts below show "
+    "the noise rather than the table. A larger ε, fewer columns, coarser bins or more records would say more."
+)
+
+
+def mostly_noise(report: ReportData) -> Html | None:
+    """Say that a release says hardly anything, where most bounds are as large as any error can be."""
+    if not report.bounds or report.bounds[len(report.bounds) // 2].share < WORST:
+        return None
+    return tag("p", tag("b", "Mostly noise."), " ", NOISE, class_="lead")
 
 
 def made_by(name: str, why: str = "") -> str:
