@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from release_tables import quick, schema, table
-from understudy.errors import UserError
+from understudy.errors import CapacityError, UserError
 from understudy.request import Output, Request, budget_of, options_of
 
 
@@ -30,6 +30,18 @@ def test_a_request_has_the_defaults_of_synthesize() -> None:
     assert (asked.workload_name, asked.mechanism.name, asked.unit.value) == ("all-3way", "residuals", "add_remove")
     assert (asked.rows, asked.confidence, asked.seed, asked.private) == (None, 0.95, None, True)
     assert asked.options == {"max_size": 80 * 2**20}
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "aim2", "residuals", "mst", "independent"])
+def test_a_model_that_has_no_room_is_refused_before_a_budget_is_reserved(mechanism: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        CapacityError, match=r"smallest model takes .* but max_size is 100 bytes.*Nothing was spent"
+    ) as caught:
+        understudy.synthesize(
+            table(50), schema(), epsilon=1, max_size=100, mechanism=mechanism, out=tmp_path / "r", progress=False
+        )
+    assert caught.value.spent.budget is None  # type: ignore[attr-defined]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ class Request:
             mechanism, errors = chosen(case, among, sized)
         taken = sized(mechanism)
         how = mechanism_of(mechanism, taken)
+        how.require(queries.domain, declared.zeros)
         read = (declared, budget, queries, name, neighbours, how, taken, wanted, room, sure, _seed(seed), errors)
         return cls(*read, beside=beside, again=again)
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import ClassVar
 
-from understudy.domain import Clique, Zeros
+from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
+from understudy.mechanism.candidates import require_capacity
 from understudy.mechanism.config import ModelConfig, NoiseConfig
 from understudy.mechanism.estimators import PGM, Estimation, instead
 from understudy.mechanism.events import OnEvent
@@ -58,6 +59,13 @@ class Mechanism(ABC):
         """How its models are fitted."""
         return PGM
 
+    def require(self, domain: Domain, zeros: Sequence[Zeros]) -> None:
+        """Refuse what no model of the allowed size can hold, as far as the schema tells: before a budget is reserved."""
+        kept = self.config.enforced(zeros)
+        self.estimation.require(domain, kept, self.max_size)
+        if self.max_size and self.estimation.graphical:
+            require_capacity(domain, [zero.clique for zero in kept], [domain.attributes[:1]], self.max_size)
+
     @abstractmethod
     def expects(self, workload: Workload) -> Sequence[Clique]:
         """Return the marginals that a door should count in its first pass; others are counted when they are asked for."""
@@ -89,14 +97,13 @@ class Mechanism(ABC):
         """
         if public is not None and not (self.takes_public and self.estimation.graphical):
             raise InternalError(f"{self.name} has no use for public data.")
-        kept = self.config.enforced(zeros)
-        self.estimation.require(door.domain, kept, self.max_size)
+        self.require(door.domain, zeros)
         return self.execute(
             Run(
                 self.name,
                 door,
                 workload,
-                zeros=kept,
+                zeros=self.config.enforced(zeros),
                 on_event=on_event,
                 estimation=instead(estimator) if estimator and self.estimation.graphical else self.estimation,
                 clock=clock,

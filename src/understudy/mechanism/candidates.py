@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import CapacityError
-from understudy.mechanism.config import MEGABYTE, AimConfig, NoiseConfig, NoiseName
+from understudy.mechanism.config import AimConfig, NoiseConfig, NoiseName
 from understudy.mechanism.memory import COMPARED
 from understudy.mechanism.strategy import strategy_for
 from understudy.model import Model, candidates_within, tree_size, tree_sizes_with
 from understudy.privacy import Candidate, Unit
+from understudy.quantities import show_size
 from understudy.workload import Workload, norm
 
 Precision = Literal["single", "double"]
@@ -42,7 +43,7 @@ def require_capacity(domain: Domain, cliques: Sequence[Clique], candidates: Sequ
     if least > limit:
         zeros = " with the declared structural zeros" if cliques else ""
         raise CapacityError(
-            f"The smallest model{zeros} takes {_mb(least)}, but max_size is {_mb(limit)}: "
+            f"The smallest model{zeros} takes {show_size(least)}, but max_size is {show_size(limit)}: "
             "allow more, or declare coarser columns. Nothing was spent."
         )
 
@@ -124,13 +125,9 @@ def require_tree(domain: Domain, cliques: Sequence[Clique], limit: int) -> None:
     size = tree_size(domain, cliques)
     if size > limit:
         raise CapacityError(
-            f"A model of these marginals takes {_mb(size)}, but max_size is {_mb(limit)}: "
+            f"A model of these marginals takes {show_size(size)}, but max_size is {show_size(limit)}: "
             "allow more, choose fewer marginals, or use aim. Nothing was spent."
         )
-
-
-def _mb(size: int) -> str:
-    return f"{size / MEGABYTE:,.3g} MB"
 
 
 def units(marginals: float, cells: float) -> float:
