@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import pi, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.typing import NDArray
 
 import understudy
 from release_tables import schema
 from understudy import Schema, planning
+from understudy.cli import main
 from understudy.domain import Clique, Combinations
 from understudy.errors import CapacityError, UserError
 from understudy.mechanism.calibration import Rates
@@ -48,6 +51,21 @@ def test_a_wide_schema_is_planned_without_a_rehearsal_and_nothing_is_listed(
     assert found.marginals > 18_000
     assert found.seconds > REHEARSED
     assert found.typical_memory <= found.memory < 2**31
+
+
+def test_a_plan_says_what_no_time_limit_shortens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of 200 columns the table alone took twice the limit of ten seconds, and nothing had said so."""
+    monkeypatch.setattr(planning, "calibrated", lambda: SOME_MACHINE)
+    found = understudy.plan(wide(200), rows=20_000, epsilon=1, rehearse=False)
+    assert 5 < found.table_seconds < found.seconds
+    assert found.table_seconds > 4 * understudy.plan(wide(20), rows=2_000, epsilon=1, rehearse=False).table_seconds
+    (tmp_path / "s.toml").write_text(
+        "".join(f'[columns.c{i}]\nkind = "integer"\nmin = 0\nmax = 5\nother = 0\n' for i in range(200))
+    )
+    asked = ["plan", "-s", str(tmp_path / "s.toml"), "--epsilon", "1", "--no-rehearsal", "--rows"]
+    said = "for the table after the rounds, which no time limit shortens"
+    assert said in CliRunner().invoke(main, [*asked, "20000"]).output
+    assert said not in CliRunner().invoke(main, [*asked, "10", "-w", "all-1way"]).output
 
 
 def test_forecasts_grow_with_columns_rows_and_budget() -> None:

@@ -24,6 +24,7 @@ from understudy.mechanism.calibration import calibrated
 from understudy.mechanism.choosing import FORECASTS
 from understudy.mechanism.config import CheckedConfig
 from understudy.mechanism.expecting import Case, expected
+from understudy.mechanism.forecast import table_seconds
 from understudy.mechanism.memory import PROCESS, peak_memory
 from understudy.privacy import Unit, sigma_for
 from understudy.privacy.budget import RHOS
@@ -107,6 +108,8 @@ class Plan:
     """Bytes that it takes at the peak as a rule: most models stay far below their limit."""
     seconds: float
     """About how long a run takes on this machine, from a model of its cost; half or twice that may come."""
+    table_seconds: float
+    """How long of this the table takes after the rounds, drawn, bounded and written: a time limit shortens rounds alone."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
     rehearsal: Rehearsal | None
     forecasts: dict[str, float] = field(default_factory=dict)
@@ -211,7 +214,8 @@ def _arithmetic(asked: Request, rows: int, used: int) -> Plan:
     kept = config.kept if isinstance(config, CheckedConfig) else 0
     left = (1 - kept) * (1 - (config.for_inside if schema.fine else 0)) * budget.rho
     zeros = [zero.clique for zero in config.enforced(schema.zeros)]
-    found = expected(Case(asked.mechanism, queries, left, asked.unit, used, zeros, asked_for), calibrated())
+    rates = calibrated()
+    found = expected(Case(asked.mechanism, queries, left, asked.unit, used, zeros, asked_for), rates)
     counted, most = asked.mechanism.expects(queries), asked.mechanism.max_size
     base = PROCESS + (0 if schema.person is None else memory_for(rows))
     return Plan(
@@ -230,6 +234,7 @@ def _arithmetic(asked: Request, rows: int, used: int) -> Plan:
         memory=base + peak_memory(queries, counted, most, used, schema.drawn),
         typical_memory=base + peak_memory(queries, counted, found.typical, used, schema.drawn),
         seconds=found.seconds,
+        table_seconds=table_seconds(queries, used, rates),
         columns=tuple(
             ColumnNoise(c.name, c.size, _noise_share(found.noise[c.name], c.size, used))
             for c in schema.columns

@@ -89,7 +89,8 @@ def synthesize(
     Whatever exception ends a run, its ``spent`` says what was spent by then.
 
     ``max_size`` bounds the model, such as "1GB"; with "auto" it grows as far as ``time_limit`` and memory allow, by how the
-    run itself goes. ``time_limit``, such as "10m", is for the whole run, less reading the table.
+    run itself goes. ``time_limit``, such as "10m", is for the whole run, less reading the table: rounds end
+    early enough for the rest, which ``plan`` forecasts; where that alone takes longer, so does the run, after one round.
 
     ``memory`` is what the whole process may take, such as "4GB": most of what is free unless given. A run that may take more
     is refused before it spends anything; where it is given, the model grows no larger than fits.

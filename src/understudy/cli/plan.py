@@ -15,6 +15,9 @@ from understudy.planning import Plan
 from understudy.planning import plan as make_plan
 from understudy.quantities import parse_size, show_size, show_time
 
+WORTH_TELLING = 5.0
+"""Seconds that the table takes after the rounds, from which on they are told."""
+
 
 @click.command(
     epilog="""\b
@@ -97,9 +100,18 @@ def _forecast(plan: Plan, memory: str | None) -> list[str]:
     return [
         "From a model of what a run costs:",
         f"  time              about {show_time(max(plan.seconds, 1.0))}; half or twice that may come",
+        *_unlimited(plan),
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
     ]
+
+
+def _unlimited(plan: Plan) -> list[str]:
+    """Say what no time limit shortens, where that is worth a line."""
+    if plan.table_seconds < WORTH_TELLING:
+        return []
+    needed = show_time(plan.table_seconds)
+    return [f"  of it             about {needed} for the table after the rounds, which no time limit shortens"]
 
 
 def _errors(plan: Plan) -> list[str]:

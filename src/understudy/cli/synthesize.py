@@ -39,7 +39,9 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
 @click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: by noisy counts, at most 10 million]")
-@click.option("--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m.")
+@click.option(
+    "--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m; plan says the least."
+)
 @click.option(
     "--device",
     type=click.Choice(get_args(Device)),
