@@ -13,10 +13,23 @@ from understudy.learning.bins import bins
 from understudy.learning.clock import ask_clock, may_be_clock
 from understudy.learning.texts import Texts
 from understudy.learning.tree import First, divide
+from understudy.learning.words import known_words, rows_of_words
 from understudy.privacy import Door
 from understudy.schema import declaration as d
 from understudy.schema.formats import format_grain
-from understudy.schema.ladder import CLOCKS, FALSE, FAMILIES, ISO_FAMILIES, MISSING, PADDED, TEXT, TRUE, number_end
+from understudy.schema.ladder import (
+    CLOCKS,
+    FALSE,
+    FAMILIES,
+    ISO_FAMILIES,
+    LENGTH,
+    MIDNIGHT,
+    MISSING,
+    PADDED,
+    TEXT,
+    TRUE,
+    number_end,
+)
 from understudy.schema.layouts import families, layouts
 from understudy.schema.typed import DAY
 
@@ -26,8 +39,6 @@ CLOCK_SHARE = Fraction(1, 5)
 """Of what a column of numbers has, for whether these are times of day; only where they may be."""
 PADDED_PART = 50
 """Digits are codes where more than one in about so many begins with a zero."""
-ODD_PART = 100
-"""Words for true and false are texts where more than one in about so many rows has another text."""
 LAST_CELLS = 0.99
 """A bin that starts so near to where the ladder ends is one of what is beyond."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
@@ -39,10 +50,12 @@ def kind_of(first: First) -> str | None:
     Numbers are whole unless many surely are not.
     """
     rows = {family: first.rows(family) for family in ISO_FAMILIES}
-    rows |= {"text": rows_of_texts(first), "boolean": _truths(first)}
-    rows |= {form: float(first.plain[cell]) for cell, form in CLOCKS.items()} | _spelled(first)
+    rows |= {"text": rows_of_texts(first), "boolean": float(first.plain[FALSE] + first.plain[TRUE])}
+    rows |= _clocks(first) | _spelled(first)
     if _codes(first):
         rows["whole"] = 0.0
+    if _lengths(first):
+        rows |= dict.fromkeys(CLOCKS.values(), 0.0)
     numbers = rows["whole"] + rows["other"]
     if first.sure(rows["other"], _CELLS["other"]) and 100 * rows["other"] > numbers:
         rows["other"], rows["whole"] = numbers, 0
@@ -68,17 +81,21 @@ def _codes(first: First) -> bool:
     return first.sure(padded, 1) and PADDED_PART * padded > first.rows("whole")
 
 
-def _truths(first: First) -> float:
-    """Return how many rows have words for true and false."""
-    return float(first.plain[FALSE] + first.plain[TRUE])
+def _clocks(first: First) -> dict[str, float]:
+    """Return how many rows have times of day in each format."""
+    return {form: float(first.plain[cell]) for cell, form in CLOCKS.items()}
+
+
+def _lengths(first: First) -> bool:
+    """Whether hours and minutes are lengths of time, and texts: where some surely have an hour above 23."""
+    return first.sure(float(first.plain[LENGTH]), 1)
 
 
 def rows_of_texts(first: First) -> float:
-    """Return how many rows have texts: digits among them where these are codes, and N where others surely have J."""
-    texts, truths = float(first.plain[TEXT] + first.plain[PADDED]), _truths(first)
-    both = first.sure(float(first.plain[TEXT]), 1) and first.sure(truths, _CELLS["boolean"])
-    beside = both and ODD_PART * first.plain[TEXT] > truths
-    return texts + _codes(first) * first.rows("whole") + beside * truths
+    """Return how many rows have texts: digits among them where these are codes, and hours and minutes that are lengths."""
+    found = float(first.plain[TEXT] + first.plain[PADDED]) + rows_of_words(first)
+    found += _codes(first) * first.rows("whole")
+    return found + _lengths(first) * (sum(_clocks(first).values()) + float(first.plain[LENGTH] + first.plain[MIDNIGHT]))
 
 
 def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.ColumnDeclaration | None:
@@ -93,10 +110,16 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
             return d.Time(kind="time", **clock, **_place(nullable, [time(12)]))
         rho -= part
     if kind is not None and kind in CLOCKS.values():
-        return d.Time(kind="time", format=kind, **_place(nullable, [time(12)]))
+        last: dict[str, Any] = {"max": d.END_OF_DAY} if first.sure(float(first.plain[MIDNIGHT]), 1) else {}
+        return d.Time(kind="time", format=kind, **last, **_place(nullable, [time(12)]))
     if kind is not None and kind not in ("whole", "other"):
         return _days(door, column, first, kind, rho, nullable=nullable)
     return _numbers(door, column, first, kind, rho, nullable=nullable)
+
+
+def texts_before(first: First) -> Texts:
+    """Return what the ``first`` question told of a column of texts."""
+    return Texts(known_words(first), rows_of_words(first))
 
 
 def texts_column(found: Texts, first: First) -> d.ColumnDeclaration | None:

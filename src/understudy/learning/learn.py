@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError, Spent, UserError
-from understudy.learning.columns import kind_of, learn_column, rows_of_texts, texts_column
+from understudy.learning.columns import kind_of, learn_column, rows_of_texts, texts_before, texts_column
 from understudy.learning.texts import learn_texts
 from understudy.learning.tree import ask_first, glance
 from understudy.ledger import Ledger
@@ -134,7 +134,8 @@ def _asked(
     part = door.filter.remaining / len(names) * (NUMBERS_SHARE if texts else 1)
     for name in (name for name in names if kinds[name] not in (None, "text")):
         learnt[name] = learn_column(door, name, first[name], part)
-    found, asked = learn_texts(door, {name: rows_of_texts(first[name]) for name in texts}, delta)
+    before = {name: texts_before(first[name]) for name in texts}
+    found, asked = learn_texts(door, {name: rows_of_texts(first[name]) for name in texts}, before, delta)
     learnt |= {name: texts_column(one, first[name]) for name, one in found.items()}
     return learnt, asked
 

@@ -29,12 +29,13 @@ class Texts:
     rows: float = 0.0
 
 
-def learn_texts(door: Door, columns: Mapping[str, float], delta: float) -> tuple[dict[str, Texts], list[Rest]]:
-    """Learn the texts of ``columns`` for all that the door has left; return what was asked, too.
+def learn_texts(
+    door: Door, columns: Mapping[str, float], found: Mapping[str, Texts], delta: float
+) -> tuple[Mapping[str, Texts], list[Rest]]:
+    """Add the texts of ``columns`` to those that were ``found``, for all that the door has left; return what was asked, too.
 
     About so many rows have a text in each column, as noisy counts tell.
     """
-    found = {name: Texts() for name in columns}
     asked: list[Rest] = []
     for share in ROUNDS if columns else ():
         known = tuple((name, tuple(one.values)) for name, one in found.items())

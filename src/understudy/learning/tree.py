@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from understudy.learning.nodes import Node, first_of, labels
 from understudy.privacy import Door, Groups, Linear, linear_scale_for
-from understudy.schema.ladder import FALSE, FAMILIES, MISSING, PLAIN, TEXT, TRUE, ladder
+from understudy.schema.ladder import FAMILIES, MISSING, PLAIN, TEXT, ladder
 
-WORDS = (MISSING, TEXT, FALSE, TRUE)
-"""What a column of texts holds."""
 PART = 48
 """What more than one row in so many has is divided …"""
 MONTHS = 8
@@ -54,13 +52,13 @@ def ask_first(door: Door, column: str, rho: Fraction) -> First:
 
 
 def glance(door: Door, column: str, rho: Fraction) -> First | None:
-    """Ask, for little, whether a column plainly holds texts, more than all numbers, days and codes together; None if not."""
+    """Ask, for little, whether a column plainly holds texts, more than all that has a cell of its own; None if not."""
     known = np.full(ladder().size, len(PLAIN))
-    known[list(WORDS)] = WORDS
+    known[[MISSING, TEXT]] = MISSING, TEXT
     found = ask(door, column, known, rho)
-    first = First(
-        found.sigma, np.bincount(WORDS, found.values[list(WORDS)], len(PLAIN)).astype(np.int64), (), found.values[:0]
-    )
+    plain = np.zeros(len(PLAIN), np.int64)
+    plain[[MISSING, TEXT]] = found.values[[MISSING, TEXT]]
+    first = First(found.sigma, plain, (), found.values[:0])
     return first if first.sure(float(found.values[TEXT] - found.values[-1]), 2) else None
 
 

@@ -1,8 +1,8 @@
 """A ladder of codes that has a place for every value of any column, before anything is declared of it.
 
 Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true,
-digits after a zero, times of day; numbers by sign and significant digits, whole ones apart from others; days, those of dates
-apart from those of date-times, and each way to spell them apart.
+digits after a zero, lengths of time, times of day, words that every table may have; numbers by sign and significant digits,
+whole ones apart from others; days, those of dates apart from those of date-times, and each way to spell them apart.
 """
 
 from __future__ import annotations
@@ -20,21 +20,37 @@ from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
 from understudy.schema.column import Held, Undivided
 from understudy.schema.formats import clock_pattern
 from understudy.schema.layouts import FIRST_DAY, LAST_DAY
-from understudy.schema.listed import SPELLED_BOOLEANS
 from understudy.schema.moments import ISO, moments_in
 from understudy.schema.reading import flags, missing_text, numbers_in
 from understudy.schema.typed import DAY, cells_of
 
 Codes = NDArray[np.int32]
-PLAIN = range(7)
-MISSING, TEXT, FALSE, TRUE, PADDED, MINUTES, SECONDS = PLAIN
+_ALIKE = "yes no, y n, true false, t f, ja nein, j n, oui non, o n, si no, sí no, male female, m f"
+PAIRS = tuple(
+    dict.fromkeys(
+        tuple(map(case, pair.split())) for pair in _ALIKE.split(", ") for case in (str.lower, str.capitalize, str.upper)
+    )
+)
+"""Words that go together, spelled as people do. They are texts, whatever they mean."""
+_BEFORE_WORDS = 9
+MISSING, TEXT, FALSE, TRUE, PADDED, LENGTH, MIDNIGHT, MINUTES, SECONDS = range(_BEFORE_WORDS)
+WORDS = {word: _BEFORE_WORDS + number for number, word in enumerate(dict.fromkeys(word for pair in PAIRS for word in pair))}
+PLAIN = range(_BEFORE_WORDS + len(WORDS))
 ISO_FAMILIES = ("whole", "other", "date", "datetime")
 FAMILIES = (*ISO_FAMILIES, *(family.name for family in layouts.families()))
 """What the cells after these are of: whole numbers, other numbers, days, and days that are not spelled as in ISO 8601."""
 WHOLE_DECADES, OTHER_DECADES = range(10), range(-4, 9)
 WHOLE_DIGITS, OTHER_DIGITS = 4, 3
 CLOCKS = {MINUTES: "%H:%M", SECONDS: "%H:%M:%S"}
-_WORDS = [word for word in SPELLED_BOOLEANS if word not in ("0", "1")]
+_TRUTHS = "^(?i:true|false)$"
+"""Words that are numbers where a column is declared as one of these."""
+_ODD_TEXTS = {
+    PADDED: "^0[0-9]+$",
+    LENGTH: r"^[0-9]+:[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?$",
+    MIDNIGHT: "^24:00(:00)?$",
+}
+"""Digits after a zero, such as a postcode 01055, which as numbers would lose it. Hours above 23: what has up to 23 is a time
+of day, which is told later; 24:00 may be the end of one."""
 
 
 def power(digits: int, exponent: int) -> float:
@@ -143,11 +159,6 @@ def ladder() -> Ladder:
     return Ladder.made()
 
 
-def _padded(text: pa.Array) -> NDArray[np.bool_]:
-    """Say which texts are digits after a zero, such as a postcode 01055: as numbers they would lose it."""
-    return flags(pc.match_substring_regex(text, "^0[0-9]+$"))
-
-
 @dataclass(frozen=True)
 class Climber(Undivided):
     """Encodes one column by the ladder, each value by itself."""
@@ -195,14 +206,14 @@ class Climber(Undivided):
         return ladder().of_seconds(part.values, clock=part.values % DAY != 0)
 
     def _texts(self, text: pa.Array) -> Codes:
-        """Read each text as a word for true or false, a number or a moment, if it is one."""
-        lower = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-        word = pc.fill_null(pc.index_in(lower, value_set=pa.array(_WORDS, pa.large_string())), -1)
-        truth = np.array([TRUE if SPELLED_BOOLEANS[w] else FALSE for w in _WORDS] + [TEXT], np.int32)
-        codes = np.asarray(truth[word.to_numpy(zero_copy_only=False)], np.int32)
-        numbers, padded = numbers_in(text), _padded(lower)
-        codes[padded] = PADDED
-        fits = ~(numbers.missing | numbers.unreadable | padded) & (codes == TEXT)
+        """Read each text as a number or a moment, if it is one."""
+        trimmed = pc.utf8_trim_whitespace(text)
+        word = pc.fill_null(pc.index_in(trimmed, value_set=pa.array(WORDS, pa.large_string())), -1)
+        codes: Codes = np.array([*WORDS.values(), TEXT], np.int32)[word.to_numpy(zero_copy_only=False)]
+        for code, pattern in _ODD_TEXTS.items():
+            codes[flags(pc.match_substring_regex(trimmed, pattern))] = code
+        numbers = numbers_in(text)
+        fits = ~(numbers.missing | numbers.unreadable | flags(pc.match_substring_regex(trimmed, _TRUTHS))) & (codes == TEXT)
         codes[fits] = ladder().of_numbers(numbers.numbers[fits].astype(np.float64))
         moments = moments_in(text, (), ISO, None)
         fits = ~(moments.missing | moments.unreadable)

@@ -7,6 +7,7 @@ from audit.mutant import one
 NUMBERS = "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart_by_what_is_asked_of_numbers"
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
 REST = "tests/learning/test_rest.py::"
+READS = "tests/learning/test_reads.py::test_counts_are_read_inside_a_question_alone"
 OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
 MASKED = f"{SHARED}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold"
@@ -261,6 +262,24 @@ MUTANTS = [
             "        fits &= fits.all()\n        codes[fits] = ladder().of_numbers(",
         ),
         f"{LEARN}test_a_value_climbs_the_ladder_alone",
+    ),
+    one(
+        "words-for-the-whole-column",
+        27,
+        "texts count as words that every table may have only where all of a column are such",
+        ("schema/ladder.py", "[word.to_numpy(zero_copy_only=False)]", "[np.where((n := word.to_numpy()).min() < 0, -1, n)]"),
+        f"{LEARN}test_a_value_climbs_the_ladder_alone",
+    ),
+    one(
+        "words-by-exact-counts",
+        (10, 36),
+        "which of two words that every table may have is a value of a column is decided by its exact counts",
+        (
+            "learning/learn.py",
+            "texts_before(first[name]) for name in texts}",
+            "texts_before(first[name]) for name in texts if door._read([(name,)])[0].any()}",
+        ),
+        READS,
     ),
     one(
         "a-format-for-the-whole-column",
