@@ -12,7 +12,7 @@ import numpy as np
 from understudy.learning.bins import bins
 from understudy.learning.clock import ask_clock, may_be_clock
 from understudy.learning.texts import Texts
-from understudy.learning.tree import First, divide
+from understudy.learning.tree import PART, SURE, First, Leaf, divide
 from understudy.learning.words import known_words, rows_of_words
 from understudy.privacy import Door
 from understudy.schema import declaration as d
@@ -40,7 +40,7 @@ CLOCK_SHARE = Fraction(1, 5)
 PADDED_PART = 50
 """Digits are codes where more than one in about so many begins with a zero."""
 LAST_CELLS = 0.99
-"""A bin that starts so near to where the ladder ends is one of what is beyond."""
+"""What starts so near to where the ladder ends is beyond."""
 _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "boolean": 2}
 
 
@@ -142,8 +142,9 @@ def _numbers(
     door: Door, column: str, first: First, kind: str | None, rho: Fraction, *, nullable: bool
 ) -> d.ColumnDeclaration | None:
     families = (0,) if kind == "whole" else (0, 1)
-    found = bins(divide(door, column, first, families, rho))
-    if not found or _beyond(found, families):
+    leaves = divide(door, column, first, families, rho)
+    found = bins(leaves)
+    if not found or _beyond(leaves, families):
         return None
     if kind != "whole":
         edges = [*(low for low, _ in found), found[-1][1]]
@@ -153,10 +154,10 @@ def _numbers(
     return d.Integer(kind="integer", **_edges([*starts, max(last, starts[-1])]), **_place(nullable, starts))
 
 
-def _beyond(found: Sequence[tuple[float, float]], families: tuple[int, ...]) -> bool:
-    """Whether rows lie in the last cells of the ladder, which hold all that is beyond: such numbers would be made up."""
-    last = LAST_CELLS * min(number_end(family) for family in families)
-    return found[0][1] <= -last or found[-1][0] >= last
+def _beyond(leaves: Sequence[Leaf], families: tuple[int, ...]) -> bool:
+    """Whether many rows lie in the last cells of the ladder, which hold all that is beyond: these would be made up."""
+    last, many = LAST_CELLS * min(number_end(family) for family in families), sum(leaf.rows for leaf in leaves) / PART
+    return any(leaf.rows > max(many, SURE * leaf.sigma) and leaf.node.low >= last for leaf in leaves)
 
 
 def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:

@@ -106,7 +106,7 @@ MUTANTS = [
         "a column has bins only where its exact counts come to enough rows",
         (
             "learning/columns.py",
-            "    if not found or _beyond(found, families):\n",
+            "    if not found or _beyond(leaves, families):\n",
             "    if not found or door._read([(column,)])[0].sum() < 100:\n",
         ),
         "tests/learning/test_reads.py::test_counts_are_read_inside_a_question_alone",
