@@ -210,12 +210,13 @@ def test_on_a_neighbour_the_same_answers_give_the_same_questions_and_the_same_sc
     rows["clock"] = [100 * (i % 24) + i % 60 for i in range(1500)]
     rows["born"] = [f"{day.day}.{day.month}.{day.year}" for day in rows["day"]]
     rows["seen"] = [f"{day.month}/{day.day}/{day.year} 7:30" for day in rows["day"]]
+    rows["left"] = [f"{day:%b %d, %Y}" for day in rows["day"]]
     rows["at"] = [f"{i % 24}:{i % 60:02}" for i in range(1500)]
     first = Tape()
     text, charges = recorded(monkeypatch, rows, first)
     odd = {"price": "?", "town": "Paris", "day": float("nan"), "clock": 1799}
-    odd |= {"born": "31/1/2020", "seen": "14/3/2020 7:30", "at": "7:30:15"}
-    assert all(line in text for line in ('kind = "time"', 'format = "%d.%m.%Y"', 'format = "%m/%d/%Y %H:%M"'))
+    odd |= {"born": "31/1/2020", "seen": "14/3/2020 7:30", "at": "7:30:15", "left": "8. May 20"}
+    assert all(line in text for line in ('kind = "time"', 'format = "%-d.%-m.%Y"', 'format = "%-m/%-d/%Y %-H:%M"'))
     costs = [one.cost for one in charges]
     together = [at for at, one in enumerate(charges, start=1) if "rest" in one.terms]  # in parts of a row
     assert together

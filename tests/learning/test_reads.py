@@ -39,6 +39,7 @@ def test_counts_are_read_inside_a_question_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Door, "ask", asked)
     rows = {name: values for name, values in table(1500).items() if name in ("age", "price", "town", "day", "paid")}
     rows["clock"] = [100 * (i % 24) + i % 60 for i in range(1500)]
+    rows["born"] = [f"{day:%d-%b-%y}" for day in rows["day"]]
     rows["odd"] = [i % 3 == 0 for i in range(1500)]
     found = learn_schema(rows, epsilon=8, seed=0)
     assert {one.kind for one in found.columns} == {"integer", "real", "categorical", "date", "boolean", "time"}

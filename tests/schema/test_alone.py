@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from understudy.schema import parse_schema
 from understudy.schema.dialect import Dialect
 from understudy.schema.ladder import TEXT, Climber, ladder
+from understudy.schema.spelling import SPELLINGS, Spelt
 from understudy.source.figures import plain_numbers
 
 NUMBERS = [
@@ -66,6 +67,15 @@ NAMED = [
     "12:00 pm",
     "0:10 AM",
     "13:00 PM",
+    "Nov 08, 2020 7:54 pm",
+    "May 8, 2020",
+    "8/11/20",
+    "13/11/20 23:59:60",
+    "11/31/20",
+    "20-11-08",
+    "5 PM",
+    "2020-01-05 07:54 AM",
+    "8. November 2020",
 ]
 WORDS = [
     "",
@@ -135,3 +145,14 @@ def test_days_that_the_ladder_does_not_know_are_texts(text: str) -> None:
 def test_numbers_of_text_files_are_spelled_anew_each_alone(texts: list[str | None], dialect: Dialect) -> None:
     alone = [plain_numbers(pa.array([text], pa.string()), dialect)[0].as_py() for text in texts]
     assert plain_numbers(pa.array(texts, pa.string()), dialect).to_pylist() == alone
+
+
+@pytest.mark.promise(27)
+@given(texts=TEXTS)
+@example(texts=ALL)
+def test_how_a_text_is_spelled_is_told_by_itself(texts: list[str | None]) -> None:
+    spelt = Spelt("x")
+    alone = [int(spelt.encode(pa.array([text], pa.string()))[0]) for text in texts]
+    assert spelt.encode(pa.array(texts, pa.string())).tolist() == alone
+    assert spelt.encode(pa.array(texts, pa.large_string()).dictionary_encode()).tolist() == alone
+    assert max(alone, default=0) < SPELLINGS

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from understudy.learning.bins import bins
+from understudy.learning.centuries import in_centuries
 from understudy.learning.clock import ask_clock, may_be_clock
+from understudy.learning.forms import ask_form
 from understudy.learning.texts import Texts
 from understudy.learning.tree import PART, SURE, First, Leaf, divide
 from understudy.learning.words import known_words, rows_of_words
 from understudy.privacy import Door
 from understudy.schema import declaration as d
+from understudy.schema.days import ORDERS, families, groups
 from understudy.schema.formats import format_grain
 from understudy.schema.ladder import (
-    CLOCKS,
+    CLOCK_CELLS,
     FALSE,
     FAMILIES,
     ISO_FAMILIES,
@@ -30,13 +33,14 @@ from understudy.schema.ladder import (
     TRUE,
     number_end,
 )
-from understudy.schema.layouts import families, layouts
-from understudy.schema.typed import DAY
+from understudy.schema.layouts import CLOCKS, layouts
 
 OTHER = "(other)"
 """What texts that few people share are called."""
 CLOCK_SHARE = Fraction(1, 5)
 """Of what a column of numbers has, for whether these are times of day; only where they may be."""
+FORM_SHARE = Fraction(1, 5)
+"""Of what a column of days in other formats has, for which format that is."""
 PADDED_PART = 50
 """Digits are codes where more than one in about so many begins with a zero."""
 LAST_CELLS = 0.99
@@ -45,7 +49,7 @@ _CELLS = {"whole": 21, "other": 27, "date": 20, "datetime": 20, "text": 1, "bool
 
 
 def kind_of(first: First) -> str | None:
-    """Return what most values seem to be: a kind, or the format of days, moments or times. None where that is noise.
+    """Return what most values seem to be: a kind, a family of days, or the format of times. None where that is noise.
 
     Numbers are whole unless many surely are not.
     """
@@ -55,7 +59,7 @@ def kind_of(first: First) -> str | None:
     if _codes(first):
         rows["whole"] = 0.0
     if _lengths(first):
-        rows |= dict.fromkeys(CLOCKS.values(), 0.0)
+        rows |= dict.fromkeys(CLOCKS, 0.0)
     numbers = rows["whole"] + rows["other"]
     if first.sure(rows["other"], _CELLS["other"]) and 100 * rows["other"] > numbers:
         rows["other"], rows["whole"] = numbers, 0
@@ -64,14 +68,13 @@ def kind_of(first: First) -> str | None:
 
 
 def _spelled(first: First) -> dict[str, float]:
-    """Return how many rows have days in each format; of 03/04/2020 those where others surely say what comes first."""
+    """Return how many rows have days of each family; of 03/04/2020 those where others surely say what comes first."""
     found: dict[str, float] = {}
-    for both, *ones in layouts():
-        form = max(both.formats, key=first.rows)
-        if not ones:
-            found[form] = first.rows(form)
-        elif first.sure(first.rows(form), 1):
-            found[form] = first.rows(form, both.name)
+    for plain, both, *ones in groups():
+        found[plain.name] = first.rows(plain.name)
+        name = max((one.name for one in ones), key=first.rows)
+        if first.sure(first.rows(name), 1):
+            found[name] = first.rows(name, both.name)
     return found
 
 
@@ -83,7 +86,7 @@ def _codes(first: First) -> bool:
 
 def _clocks(first: First) -> dict[str, float]:
     """Return how many rows have times of day in each format."""
-    return {form: float(first.plain[cell]) for cell, form in CLOCKS.items()}
+    return {form: float(first.plain[cell]) for cell, form in zip(CLOCK_CELLS, CLOCKS, strict=True)}
 
 
 def _lengths(first: First) -> bool:
@@ -109,9 +112,10 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
         if clock := ask_clock(door, column, part):
             return d.Time(kind="time", **clock, **_place(nullable, [time(12)]))
         rho -= part
-    if kind is not None and kind in CLOCKS.values():
+    if kind is not None and kind in CLOCKS:
+        form = ask_form(door, column, [CLOCKS.index(kind)], 0, rho, doubt=False) or kind
         last: dict[str, Any] = {"max": d.END_OF_DAY} if first.sure(float(first.plain[MIDNIGHT]), 1) else {}
-        return d.Time(kind="time", format=kind, **last, **_place(nullable, [time(12)]))
+        return d.Time(kind="time", format=form, **last, **_place(nullable, [time(12)]))
     if kind is not None and kind not in ("whole", "other"):
         return _days(door, column, first, kind, rho, nullable=nullable)
     return _numbers(door, column, first, kind, rho, nullable=nullable)
@@ -161,17 +165,44 @@ def _beyond(leaves: Sequence[Leaf], families: tuple[int, ...]) -> bool:
 
 
 def _days(door: Door, column: str, first: First, kind: str, rho: Fraction, *, nullable: bool) -> d.ColumnDeclaration | None:
-    """Learn days or moments: ``kind`` says which, or the format that they have."""
-    names = [kind] if kind in ISO_FAMILIES else [family.name for family in families() if kind in family.formats]
-    found = bins(divide(door, column, first, tuple(map(FAMILIES.index, names)), rho))
+    """Learn days or moments: ``kind`` says which, or of which family they are."""
+    if kind in ISO_FAMILIES:
+        return _binned(
+            divide(door, column, first, (FAMILIES.index(kind),), rho), None, nullable=nullable, clock=kind != "date"
+        )
+    form = _form(door, column, kind, rho * FORM_SHARE)
+    if form is None:
+        return None
+    (group,) = (group for group in groups() if kind in [one.name for one in group])
+    plain, either, *_ = (one.name for one in group)
+    names = [kind] if kind == plain else [either, kind]
+    leaves = divide(door, column, first, tuple(map(FAMILIES.index, names)), rho * (1 - FORM_SHARE))
+    short, clock = group[0].short, group[0].clock
+    return _binned(in_centuries(leaves) if short else leaves, form, nullable=nullable, clock=clock)
+
+
+def _form(door: Door, column: str, kind: str, rho: Fraction) -> str | None:
+    """Ask which format the days or moments of a family have."""
+    family = next(one for one in families() if one.name == kind)
+    order = ORDERS.index(family.order)
+    alike = (family.clock, family.short, order > 0)
+    likely = [n for n, one in enumerate(layouts()) if (one.has_clock, one.short, len(one.formats) > 1) == alike]
+    likely = [n for n in likely if not layouts()[n].is_clock]
+    doubt = family.short and family.order == "day first"
+    return ask_form(door, column, likely, int(family.order == "month first"), rho, doubt=doubt)
+
+
+def _binned(leaves: Sequence[Leaf], form: str | None, *, nullable: bool, clock: bool) -> d.ColumnDeclaration | None:
+    """Return the declaration of days or moments in a format, None for the usual one."""
+    found = bins(leaves)
     if not found:
         return None
     days = [*(int(low) for low, _ in found), int(found[-1][1]) - 1]
     dates: list[date] = [np.datetime64(day, "D").astype(object) for day in days]
-    spelled: dict[str, Any] = {} if kind in ISO_FAMILIES else {"format": kind}
-    if kind == "date" or (spelled and format_grain(kind) == DAY):
+    spelled: dict[str, Any] = {} if form is None else {"format": form}
+    if not clock:
         return d.Date(kind="date", **spelled, **_edges(dates), **_place(nullable, dates[:-1]))
-    last = time(23, 59) if spelled and format_grain(kind) > 1 else time(23, 59, 59)
+    last = time(23, 59, 59 if form is None or format_grain(form) == 1 else 0)
     moments = [*(datetime.combine(day, time()) for day in dates[:-1]), datetime.combine(dates[-1], last)]
     return d.DateTime(kind="datetime", **spelled, **_edges(moments), **_place(nullable, moments[:-1]))
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.schema.days import FIRST_DAY, LAST_DAY
 from understudy.schema.ladder import (
     ISO_FAMILIES,
     OTHER_DECADES,
@@ -18,7 +19,6 @@ from understudy.schema.ladder import (
     Ladder,
     power,
 )
-from understudy.schema.layouts import FIRST_DAY, LAST_DAY
 
 _UNITS = ("Y", "M", "D")
 _ALL = -1

@@ -2,7 +2,7 @@
 
 Encoding sees private rows and never raises on a value. The cells are the same for every table: missing, text, false, true,
 digits after a zero, lengths of time, times of day, words that every table may have; numbers by sign and significant digits,
-whole ones apart from others; days, those of dates apart from those of date-times, and each way to spell them apart.
+whole ones apart from others; days, those of dates apart from those of date-times, and by what their texts leave open.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from understudy.schema import layouts
 from understudy.schema.cells import Categories, Cells, Kind, Objects, Part
 from understudy.schema.column import Held, Undivided
-from understudy.schema.formats import clock_pattern
-from understudy.schema.layouts import FIRST_DAY, LAST_DAY
+from understudy.schema.days import FIRST_DAY, LAST_DAY, families, placed
+from understudy.schema.layouts import CLOCKS, laid_out, layouts
 from understudy.schema.moments import ISO, moments_in
 from understudy.schema.reading import flags, missing_text, numbers_in
 from understudy.schema.typed import DAY, cells_of
@@ -32,16 +31,16 @@ PAIRS = tuple(
     )
 )
 """Words that go together, spelled as people do. They are texts, whatever they mean."""
-_BEFORE_WORDS = 9
-MISSING, TEXT, FALSE, TRUE, PADDED, LENGTH, MIDNIGHT, MINUTES, SECONDS = range(_BEFORE_WORDS)
+MISSING, TEXT, FALSE, TRUE, PADDED, LENGTH, MIDNIGHT = range(7)
+CLOCK_CELLS = range(7, 7 + len(CLOCKS))
+_BEFORE_WORDS = CLOCK_CELLS.stop
 WORDS = {word: _BEFORE_WORDS + number for number, word in enumerate(dict.fromkeys(word for pair in PAIRS for word in pair))}
 PLAIN = range(_BEFORE_WORDS + len(WORDS))
 ISO_FAMILIES = ("whole", "other", "date", "datetime")
-FAMILIES = (*ISO_FAMILIES, *(family.name for family in layouts.families()))
+FAMILIES = (*ISO_FAMILIES, *(family.name for family in families()))
 """What the cells after these are of: whole numbers, other numbers, days, and days that are not spelled as in ISO 8601."""
 WHOLE_DECADES, OTHER_DECADES = range(10), range(-4, 9)
 WHOLE_DIGITS, OTHER_DIGITS = 4, 3
-CLOCKS = {MINUTES: "%H:%M", SECONDS: "%H:%M:%S"}
 _TRUTHS = "^(?i:true|false)$"
 """Words that are numbers where a column is declared as one of these."""
 _ODD_TEXTS = {
@@ -79,7 +78,7 @@ class Ladder:
     def made(cls) -> Ladder:
         """Make the ladder."""
         days = np.arange(FIRST_DAY, LAST_DAY + 1, dtype=np.float64)
-        spelled = [(days, days), (days, days), *((one.days, one.others) for one in layouts.families())]
+        spelled = [(days, days), (days, days), *((one.days, one.others) for one in families())]
         parts = [
             (np.full(len(PLAIN), -1), *([np.zeros(len(PLAIN))] * 3)),
             *(_signed(number, starts) for number, starts in enumerate((_whole(), _other()))),
@@ -90,7 +89,7 @@ class Ladder:
 
     def starts(self, family: int) -> NDArray[np.float64]:
         """Return where each cell starts, read as the texts of a family are: those of 03/04/2020 tell two days."""
-        return self.swapped if FAMILIES[family].startswith("%m") else self.start
+        return self.swapped if FAMILIES[family].endswith("month first") else self.start
 
     @property
     def size(self) -> int:
@@ -219,10 +218,12 @@ class Climber(Undivided):
         fits = ~(moments.missing | moments.unreadable)
         clock = flags(pc.match_substring(text, ":"))
         codes[fits] = ladder().of_seconds(np.asarray(moments.numbers[fits], np.int64), clock=clock[fits])
-        for number, rows, places in layouts.placed(text):
-            codes[rows] = ladder().of_layout(number, places)
-        for code, form in CLOCKS.items():
-            times = moments_in(text, (), clock_pattern(form))
-            codes[~(times.missing | times.unreadable)] = code
+        for number, rows, some in laid_out(text):
+            layout = layouts()[number]
+            if layout.is_clock:
+                codes[rows[~moments_in(some, (), layout.patterns[0]).unreadable]] = CLOCK_CELLS[number]
+            else:
+                for family, here, places in placed(layout, some):
+                    codes[rows[here]] = ladder().of_layout(family, places)
         codes[missing_text(text, ()) | numbers.missing] = MISSING
         return codes

@@ -24,6 +24,7 @@ from understudy.schema.column import Held, Undivided
 from understudy.schema.dialect import Settings
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.person import Person
+from understudy.schema.spelling import SPELLINGS, Spelt, spelled_name
 from understudy.schema.typed import cells_of
 from understudy.source.guard import unforeseen
 from understudy.source.opening import open_reader
@@ -60,13 +61,20 @@ class UndeclaredSource:
             raise SourceError("A schema cannot be learnt from a Spark table: write one, or learn it from Parquet files.")
         if isinstance(data, pa.RecordBatchReader):
             raise SourceError("A stream can be read once only, and learning reads a table several times: give a table.")
-        self.domain = Domain.of(dict.fromkeys(columns, ladder().size))
+        plain = Domain.of(dict.fromkeys(columns, ladder().size))
+        self.domain = Domain.of(dict.fromkeys(columns, ladder().size) | dict.fromkeys(map(spelled_name, columns), SPELLINGS))
         self._data, self._person, self._csv = data, person, csv
-        self._counted = unopened(data, Names(tuple(map(Climber, columns)), self.domain, person, csv))
+        self._counted = unopened(data, Names(tuple(map(Climber, columns)), plain, person, csv))
+        spelled = Domain.of(dict.fromkeys(columns, SPELLINGS))
+        self._spelled = unopened(data, Names(tuple(map(Spelt, columns)), spelled, person, csv))
+        self._named = {spelled_name(column): column for column in columns}
 
     def count(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Return the exact counts of each clique."""
-        return self._counted.count(cliques)
+        spelled = [(self._named[clique[0]],) for clique in cliques if clique and clique[0] in self._named]
+        found = iter(self._spelled.count(spelled) if spelled else ())
+        counted = iter(self._counted.count([clique for clique in cliques if not clique or clique[0] not in self._named]))
+        return [next(found if clique and clique[0] in self._named else counted) for clique in cliques]
 
     def texts(self, column: str) -> tuple[list[str], Counts]:
         """Return the different texts of a column in alphabetical order, and exactly how many rows have each."""

@@ -8,6 +8,7 @@ NUMBERS = "tests/contracts/test_numbers.py::test_neighbours_cannot_be_told_apart
 SHARED, LEARN = "tests/learning/test_shared.py::", "tests/learning/test_learn.py::"
 REST = "tests/learning/test_rest.py::"
 READS = "tests/learning/test_reads.py::test_counts_are_read_inside_a_question_alone"
+ALONE = "tests/schema/test_alone.py::"
 OPEN = "tests/test_open.py::"
 CHANCE = f"{SHARED}test_what_one_unit_alone_has_is_told_with_a_chance_of_delta_at_most"
 MASKED = f"{SHARED}test_the_door_gives_the_exact_counts_to_the_noise_that_was_paid_for_and_tells_what_reaches_the_threshold"
@@ -286,11 +287,33 @@ MUTANTS = [
         27,
         "texts are read as days of a format only where all that look alike have it",
         (
-            "schema/layouts.py",
-            "for form, days in found.items()])\n",
-            "for form, days in found.items()])\n            fits &= fits.all()\n",
+            "schema/days.py",
+            "        own, fits = _of_order(found, place)\n",
+            "        own, fits = _of_order(found, place)\n        fits &= fits.all()\n",
         ),
         f"{LEARN}test_a_value_climbs_the_ladder_alone",
+    ),
+    one(
+        "a-way-of-spelling-for-the-whole-column",
+        27,
+        "names of months count as capitals only where all of a column that look alike are",
+        (
+            "schema/spelling.py",
+            'capitals = flags(pc.match_substring_regex(text, "[A-Z]{3,}"))',
+            'capitals = np.full(len(text), flags(pc.match_substring_regex(text, "[A-Z]{3,}")).all())',
+        ),
+        f"{ALONE}test_how_a_text_is_spelled_is_told_by_itself",
+    ),
+    one(
+        "a-format-by-exact-counts",
+        (10, 36),
+        "which format a column of days has is decided by its exact counts",
+        (
+            "learning/forms.py",
+            "found.values[best + 1] <= SURE * found.sigma",
+            "door._read([(spelled_name(column),)])[0][layout == best].sum() < 1",
+        ),
+        READS,
     ),
     one(
         "noise-by-an-exact-count",
