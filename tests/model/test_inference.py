@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.domain import Domain, Zeros
@@ -201,3 +201,32 @@ def test_however_far_the_potentials_reach(magnitude: float, rings: list[str], mo
             want = run(inference, potentials, 0.0, LOGARITHMIC, None)
             assert np.isclose(got.log_z, want.log_z, rtol=RELATIVE)
             np.testing.assert_allclose(got.marginals, want.marginals, rtol=1e-8, atol=BELOW_DOUBLES)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(models(), st.integers(1, 40))
+def test_a_marginal_worked_out_value_by_value(monkeypatch: pytest.MonkeyPatch, model: GraphicalModel, largest: int) -> None:
+    """However few cells a message may have: as brute force says."""
+    monkeypatch.setattr(answers, "LARGEST", largest)
+    brute = BruteForce(model)
+    for clique, got in zip(subsets(model.domain), model.marginals(subsets(model.domain)), strict=True):
+        np.testing.assert_allclose(got, brute.marginal(clique), rtol=RELATIVE, atol=model.total * BELOW_DOUBLES)
+
+
+def test_no_message_has_more_cells_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two wide ends of a chain of triples meet in its middle: their message would have 20 x 20 x 4 x 4 cells."""
+    domain = Domain.of({"a": 20, "b": 20, **{f"x{i}": 4 for i in range(8)}, "c": 20})
+    names = list(domain)[2:-1]
+    cliques = [("a", "x0"), ("b", "x0", "x1"), *zip(names, names[1:], names[2:], strict=False), ("c", "x6", "x7")]
+    rng = np.random.default_rng(5)
+    tables = {(r := domain.clique(clique)): rng.standard_normal(domain.shape(r)) for clique in cliques}
+    model, wanted = GraphicalModel(domain, tables, 1e3), [domain.clique(["a", "b", "c"])]
+    whole = model.marginals(wanted)
+    made = list[int]()
+    send = answers.Answers._message
+    monkeypatch.setattr(
+        answers.Answers, "_message", lambda *given: [found := send(*given), made.append(found.table.size)][0]
+    )
+    monkeypatch.setattr(answers, "LARGEST", 400)
+    np.testing.assert_allclose(GraphicalModel(*_parts(model)).marginals(wanted), whole, rtol=1e-12)
+    assert 0 < max(made) <= 400

@@ -67,6 +67,15 @@ class Routes:
             found[neighbour] = found.get(neighbour, 0) | 1 << attribute
         return found
 
+    def largest(self, i: int, wanted: Mask, held: Mask = 0) -> tuple[int, Mask]:
+        """Return the cells of the largest message to clique ``i`` about ``wanted``, and what it tells besides ``held``."""
+        found = (0, 0)
+        for neighbour, those in self.arriving(i, wanted).items():
+            told = those & ~held
+            found = max(found, (self.cells(self.separators[i][neighbour] & ~held | told), told))
+            found = max(found, self.largest(neighbour, those, held))
+        return found
+
     def _root(self, wanted: Mask) -> int:
         """Choose where to gather: no message larger than all cliques, each with one attribute, then the least work."""
         root, least = 0, (True, len(self.sizes), 0)

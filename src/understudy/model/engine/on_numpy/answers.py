@@ -24,6 +24,7 @@ from understudy.model.engine.on_numpy.pieces import (
     Real,
     apart,
     conditional,
+    divided,
     fix,
     keep_only,
     mass_of,
@@ -49,6 +50,9 @@ SPREAD_UP_TO = 0.25
 MOST_TOGETHER = 1 << 26
 """… as where the messages of all would have more cells than this."""
 
+LARGEST = 1 << 25
+"""Where a message would have more cells than this, a marginal is worked out for one value after another of what it tells."""
+
 THREADED_FROM = 16
 """From this many queries on, the cores share them; two that work out the same message at once lose only time."""
 
@@ -59,6 +63,10 @@ THREADED_ABOVE = 1 << 19
 KEPT, KEPT_ALWAYS = 3, 1 << 24
 """What answers share is kept up to so many times the bytes of the tree, and so many bytes more; small tables are kept as
 they were rearranged as well. Numbers of single precision take half, so twice as many are kept."""
+
+
+Held = tuple[tuple[int, int], ...]
+"""Attributes, each with the one value that it has."""
 
 
 class Answers:
@@ -124,7 +132,7 @@ class Answers:
         # Some BLAS kernels warn of what lies past a table's end; ``mass_of`` looks at what they made.
         with np.errstate(invalid="ignore"):
             inside = self._routes.has(place, wanted)
-            piece = self._within(place, wanted) if inside else self._gather(place, -1, wanted)
+            piece = self._within(place, wanted) if inside else self._across(place, wanted)
             table = piece.ordered()
             return Piece(bits_of(wanted), table * (1.0 / mass_of(table)))
 
@@ -186,22 +194,42 @@ class Answers:
             table = table + piece.ordered().reshape([self.sizes[a] if a in piece.scope else 1 for a in scope])
         return Piece(scope, np.exp(table - table.max()))
 
-    def _gather(self, i: int, towards: int, wanted: Mask) -> Piece:
-        """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none)."""
+    def _across(self, place: int, wanted: Mask, held: Held = ()) -> Piece:
+        """Return a marginal gathered at clique ``place``: whole, or value by value where a message would be too large."""
+        cells, told = self._routes.largest(place, wanted, mask_of([attribute for attribute, _ in held]))
+        if cells <= LARGEST or not told:
+            return self._gather(place, -1, wanted, held)
+        widest = max(bits_of(told), key=self.sizes.__getitem__)
+        parts = [self._across(place, wanted, (*held, (widest, value))) for value in range(self.sizes[widest])]
+        scope = parts[0].scope
+        return Piece((widest, *scope), np.stack([part.arranged(scope) for part in parts]))
+
+    def _gather(self, i: int, towards: int, wanted: Mask, held: Held) -> Piece:
+        """Return the joint of ``wanted`` at clique ``i``, together with its separator ``towards`` a neighbour (-1: none).
+
+        What is ``held`` has one value, and no axis.
+        """
         arriving, separators = self._routes.arriving(i, wanted), self._routes.separators[i]
         out = separators[towards] if towards >= 0 else 0
         needed = wanted & self._routes.cliques[i] | out
         for neighbour in arriving:
             needed |= separators[neighbour]
         pieces = [self._within(i, needed)]
-        pieces += [self._message(neighbour, i, those) for neighbour, those in arriving.items()]
-        return self._contract(pieces, wanted | out)
+        pieces += [self._message(neighbour, i, those, held) for neighbour, those in arriving.items()]
+        keep = wanted | out
+        for attribute, value in held:
+            pieces, keep = [fix(piece, attribute, value) for piece in pieces], keep & ~(1 << attribute)
+        return self._contract(pieces, keep)
 
-    def _message(self, source: int, target: int, wanted: Mask) -> Piece:
-        """Return p(wanted | separator) as ``source`` tells it to ``target``."""
+    def _message(self, source: int, target: int, wanted: Mask, held: Held = ()) -> Piece:
+        """Return p(wanted | separator) as ``source`` tells it to ``target``; kept, but where a value of it is ``held``."""
+        held = tuple(one for one in held if wanted >> one[0] & 1)
+        if held:
+            joint, shared = self._gather(source, target, wanted, held), self._routes.separators[source][target]
+            return divided(joint, self._within(source, shared))
         known = self._messages.get((source, target, wanted))
         if known is None:
-            joint = self._gather(source, target, wanted)
+            joint = self._gather(source, target, wanted, ())
             mass_of(joint.table)
             known = conditional(joint, wanted)
             self._forget_some(known)

@@ -166,9 +166,20 @@ def conditional(joint: Piece, wanted: Mask) -> Piece:
     scope = (*given, *bits_of(wanted & joint.mask))
     table = joint.table.transpose([joint.scope.index(a) for a in scope])
     rows = table.reshape(prod(table.shape[: len(given)]), -1)
-    mass = rows @ np.ones(rows.shape[1], dtype=rows.dtype)
-    scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass >= np.finfo(mass.dtype).tiny)
-    return Piece(scope, (rows * scale[:, None]).reshape(table.shape))
+    return Piece(scope, (rows * _inverse(rows @ np.ones(rows.shape[1], dtype=rows.dtype))[:, None]).reshape(table.shape))
+
+
+def divided(joint: Piece, given: Piece) -> Piece:
+    """Return p(the rest | given) from a joint and the marginal on what is ``given``: its axes first."""
+    scope = (*given.scope, *(a for a in joint.scope if not given.mask >> a & 1))
+    table = joint.table.transpose([joint.scope.index(a) for a in scope])
+    rows = table.reshape(given.table.size, -1)
+    return Piece(scope, (rows * _inverse(given.table.reshape(-1))[:, None]).reshape(table.shape))
+
+
+def _inverse(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one over each; 0 where there is nothing."""
+    return np.divide(1.0, mass, out=np.zeros_like(mass), where=mass >= np.finfo(mass.dtype).tiny)
 
 
 def mass_of(table: NDArray[np.float64]) -> float:
