@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from understudy.review.blocks import Block, listed, number, quote
 from understudy.review.calendar import ending
@@ -63,16 +64,33 @@ def draft_integer(seen: Seen) -> Block:
     """Draft a column of whole numbers."""
     numbers = _numbers(seen, whole=True)
     values = numbers.counted.values
-    if seen.rows - seen.missing > 100 and len(values) > 0.9 * (seen.rows - seen.missing):
-        return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
-    if is_identifier(seen.name, len(values)):
-        return Block(seen.name, mark=person_or_nothing(seen.name))
+    if identifier := _identifier(seen, values):
+        return identifier
     if len(values) == 0 or max(abs(values)) >= 2**53 - 1:
         return Block(seen.name, why="it has numbers beyond 2^53, which are not kept exactly; text would be")
     if list(values) == [0, 1]:
         return numbers.block(['kind = "categorical"', "values = [0, 1]", *type_line(seen)], middle="0")
     usual = _usual(numbers, ['kind = "integer"', *type_line(seen)])
     return usual or _gappy(numbers) or _ranged(numbers, 'kind = "integer"', type_line(seen), decimals=0)
+
+
+def _identifier(seen: Seen, values: NDArray[np.float64]) -> Block | None:
+    """Leave out whole numbers that tell rows, or what many rows share, from all others; None where they do not."""
+    if seen.rows - seen.missing > 100 and len(values) > 0.9 * (seen.rows - seen.missing):
+        return Block(seen.name, why="nearly every row has a number of its own (an identifier)")
+    return Block(seen.name, mark=person_or_nothing(seen.name)) if is_identifier(seen.name, len(values)) else None
+
+
+def _float_identifier(numbers: Numbers) -> Block | None:
+    """Leave out identifiers among floats: 186.0. Without a missing value, only their name tells them from amounts."""
+    seen, values = numbers.seen, numbers.counted.values
+    if not _are_whole(values) or not (seen.missing or numbers.codes or is_identifier(seen.name, len(values))):
+        return None
+    return _identifier(seen, values)
+
+
+def _are_whole(values: NDArray[np.float64]) -> bool:
+    return bool(len(values) and np.abs(values).max() < 2**53 and (values % 1 == 0).all())
 
 
 def _gappy(numbers: Numbers) -> Block | None:
@@ -123,20 +141,20 @@ def type_line(seen: Seen) -> list[str]:
     return [] if seen.type == pa.int64() else [f'type = "{seen.type}"']
 
 
-def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None) -> Block:
-    """Draft bounds and bins."""
+def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None, *, coarsest: float | None = None) -> Block:
+    """Draft bounds and bins; ``coarsest`` is what all numbers are multiples of, where that is more than a decimal."""
     counted, whole = numbers.counted, numbers.whole
     low, high = float(counted.values[0]), float(counted.values[-1])
-    if decimals == 0 and high - low < DEFAULT_BINS:
+    step = None if decimals is None else step_of(counted, decimals) or coarsest
+    smallest = 0.0 if decimals is None else step or 10.0**-decimals
+    steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
+    if smallest == 1 and high - low < DEFAULT_BINS:
         words = (
             "the smallest and the largest number were seen; write those that you know, or list the values if these are codes"
         )
-        lines = [kind, *extra, f"min = {number(low, whole)}", f"max = {number(high, whole)}"]
+        lines = [kind, *extra, *steps, f"min = {number(low, whole)}", f"max = {number(high, whole)}"]
         return numbers.block(lines, words, number(counted.quantile(0.5), whole))
-    step = None if decimals is None else step_of(counted, decimals)
-    smallest = 0.0 if decimals is None else step or 10.0**-decimals
     chosen = _within(numbers, layout(counted, smallest))
-    steps = [] if step is None else [f"step = {number(step, whole or step.is_integer())}"]
     middle = number(_start(chosen, counted.quantile(0.5)), whole)
     return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT + _nines(chosen), middle)
 
@@ -196,6 +214,8 @@ def draft_real(seen: Seen) -> Block:
     if not len(seen.counted.values):
         return Block(seen.name, why="no number was seen that bins can hold")
     numbers = _numbers(seen, whole=False)
+    if identifier := _float_identifier(numbers):
+        return identifier
     if pa.types.is_decimal(seen.type):
         scale = seen.type.scale
         short = seen.type.precision <= 15
@@ -206,10 +226,12 @@ def draft_real(seen: Seen) -> Block:
     places = _places(seen)
     if places is not None and max(abs(seen.counted.values)) * 10.0**places >= 2**48:
         places = None
-    usual = _usual(numbers, ['kind = "real"', "decimals = 0"]) if places == 0 and not seen.of_text else None
-    if places == 1 and (numbers.counted.values % 1 == 0).all():  # 517.0
-        usual = _clock(numbers)
-    return usual or _ranged(numbers, 'kind = "real"', [] if places is None else [f"decimals = {places}"], places)
+    extra = [] if places is None else [f"decimals = {places}"]
+    if places == 1 and _are_whole(numbers.counted.values):  # 517.0: spelled so again, and never 517.5
+        whole = ['kind = "real"', *extra, "step = 1"]
+        return _usual(numbers, whole) or _ranged(numbers, 'kind = "real"', extra, places, coarsest=1.0)
+    usual = _usual(numbers, ['kind = "real"', *extra]) if places == 0 and not seen.of_text else None
+    return usual or _ranged(numbers, 'kind = "real"', extra, places)
 
 
 def _places(seen: Seen) -> int | None:
