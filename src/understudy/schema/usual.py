@@ -96,13 +96,15 @@ def layout(numbers: Counted, smallest: float) -> Layout:
     if len(inner.values) < 2:
         return _even(numbers, smallest)
     logarithmic, reach = _logarithmic(numbers, inner, last, smallest), _reach(numbers, inner)
-    if reach > _FAR and len(inner.values) > DEFAULT_BINS:
-        return logarithmic
     even = _even(inner if last is not None or first == 0 else numbers, smallest)
+    empty = len(even.starts) - 1 > len(inner.values)
+    if reach > _FAR and (empty or len(inner.values) > DEFAULT_BINS):
+        return logarithmic
     spikes = _spikes(inner, even, smallest, _SPIKE * numbers.rows.sum())
     if last is not None or first == 0 or spikes:
         even = _with_spikes(_with_ends(even, first if first == 0 else None, last, smallest), spikes, smallest)
-    better = reach > _BEYOND_NORMAL and _spread(numbers, logarithmic) > _BETTER * _spread(numbers, even)
+    rest = inner.where(~np.isin(inner.values, [0.0] if 0.0 in spikes else []))  # a bin of its own in either
+    better = reach > _BEYOND_NORMAL and _spread(rest, logarithmic) > _BETTER * _spread(rest, even)
     return logarithmic if better else even
 
 
