@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from understudy.review import draft_schema
-from understudy.review.groups import QUESTIONS, accept_all, asked, columns_of, groups_of, leave_all_out
+from understudy.review.groups import QUESTIONS, accept_all, asked, columns_of, groups_of, is_cut, leave_all_out
 from understudy.review.marks import accept, finish, marks_of
 from understudy.schema import parse_schema
 
@@ -145,3 +145,37 @@ def test_a_width_of_bins_is_not_called_a_step() -> None:
     text = "[table]\ndraft = true\n" + "".join(f"\n{mark}\n[columns.{name}]\n{block}" for name in "ab")
     [group] = groups_of(text)
     assert columns_of(text, group) == [f"{name}: from 2023-01-01 to 2024-12-31, in bins of 1 month" for name in "ab"]
+
+
+def test_bins_of_one_value_and_what_bins_start_at_are_on_the_screen() -> None:
+    """A wage that many rows have is read from the rows, and so is every bin."""
+    rng = np.random.default_rng(0)
+    wages = np.round(np.where(rng.random(ROWS) < 0.2, 1800, rng.normal(3000, 900, ROWS)), 2)
+    text = draft_schema(
+        {"wage": wages, "pay": wages, "hours": np.where(rng.random(ROWS) < 0.5, 40, rng.integers(1, 98, ROWS))}
+    )
+    [group] = groups_of(text)
+    wage, _, hours = columns_of(text, group)
+    assert "of one value 1800.0," in wage
+    assert "decimals 2" in wage
+    assert "of one value 40," in hours
+    assert "which start at 0, 5, 10, 15," in hours
+    assert is_cut(text, group) == any(line.endswith(" …") for line in (wage, hours))
+
+
+def test_no_setting_that_follows_from_the_rows_is_kept_from_the_screen() -> None:
+    """What does not fit counts as the first value, or as the bin in the middle: the commonest would be told by no mark."""
+    rng = np.random.default_rng(0)
+
+    def drafted(share: float) -> str:
+        high = rng.random(ROWS) < share
+        columns = {
+            "sex": np.where(high, "männlich", "Frau").tolist() + ["divers"] * 20,
+            "size": np.where(high, rng.integers(7, 9, ROWS), rng.integers(0, 3, ROWS)).tolist() + [3, 4, 5, 6] * 5,
+            "code": np.where(high, 2500, 250).tolist() + [500] * 20,
+            "wage": np.where(high, rng.integers(300, 900, ROWS), rng.integers(1, 90, ROWS)).tolist() + [1, 899] * 10,
+        }
+        return re.sub(r"# REVIEW.*", "", draft_schema(columns))
+
+    few, many = drafted(0.1), drafted(0.9)
+    assert [re.findall(r"other = (.*)", text) for text in (few, many)] == [['"Frau"', "4", "250", "450"]] * 2

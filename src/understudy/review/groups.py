@@ -9,12 +9,15 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from understudy.review.blocks import quote
 from understudy.review.marks import Mark, accept, leave_out, marks_of, open_up, shown
 
 _WIDTH = 110
+_TOLD = frozenset(("kind", "type", "nullable", "nulls", "other", "values", "edges", "min", "max", "width"))
+"""Settings that say nothing of the rows, or are told otherwise: ``other`` is the first value, or the bin in the middle."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,12 @@ def asked(mark: Mark) -> Question | None:
 
 def columns_of(text: str, group: Group) -> list[str]:
     """Return a line for each column of a group: its name, what is special about it, and its settings, cut where long."""
-    return [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]} …" for line in _lines(text, group)]
+    return [_short(line) for line in _lines(text, group)]
+
+
+def _short(line: str) -> str:
+    """Return a line, cut between words where it is long."""
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1].rpartition(' ')[0] or line[: _WIDTH - 2]} …"
 
 
 def is_cut(text: str, group: Group) -> bool:
@@ -168,13 +176,25 @@ def _spelled(values: Sequence[Any]) -> str:
 
 
 def _settings(declared: Mapping[str, Any]) -> str:
-    """Return what was seen of a column, in one line."""
+    """Return what was seen of a column, in one line: all that is declared, but for what says nothing of the rows."""
+    others = "; ".join(f"{key} {_spelled([value])}" for key, value in declared.items() if key not in _TOLD)
     if values := declared.get("values"):
-        return f"{len(values)} value{'s' * (len(values) > 1)}: {_spelled(values)}"
-    if edges := declared.get("edges"):
-        return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}"
-    bounds = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""
-    return bounds + (f", in bins of {declared['width']}" if bounds and "width" in declared else "")
+        words = f"{len(values)} value{'s' * (len(values) > 1)}: {_spelled(values)}"
+    elif edges := declared.get("edges"):
+        words = _bins(edges, declared)
+    else:
+        words = f"from {declared['min']} to {declared['max']}" if {"min", "max"} <= {*declared} else ""
+        words += f", in bins of {declared['width']}" if words and "width" in declared else ""
+    return "; ".join(filter(None, [others, words]))
+
+
+def _bins(edges: Sequence[Any], declared: Mapping[str, Any]) -> str:
+    """Say where bins start, and first which of them are for one value alone: many rows have that."""
+    whole = declared["kind"] == "integer"
+    least = declared.get("step") or (1 if whole else 10.0 ** -declared["decimals"] if "decimals" in declared else 0)
+    alone = [a for a, b in pairwise(edges) if isinstance(a, int | float) and b - a <= least * (1 + 1e-6)]
+    words = f", of one value {_spelled(alone)}" if alone else ""
+    return f"{len(edges) - 1} bins from {edges[0]} to {edges[-1]}{words}, which start at {_spelled(edges[:-1])}"
 
 
 def accept_all(text: str, group: Group) -> str:

@@ -66,7 +66,7 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
     lines = ['kind = "categorical"', *_type(seen), *listed("values", list(map(quote, values)))]
     nulls = _nulls(seen, words)
     nullable = bool(nulls or seen.missing)
-    place = "nullable = true" if nullable else f"other = {quote(answers[0] if answers else ranked[0][0])}"
+    place = "nullable = true" if nullable else f"other = {quote(values[0])}"
     lines += [f"nulls = [{', '.join(nulls)}]"] if nulls else []
     return Block(seen.name, (*lines, place), "" if answers else _seen(ranked, nulls), nullable=nullable)
 

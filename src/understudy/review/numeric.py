@@ -106,7 +106,7 @@ def _gappy(numbers: Numbers) -> Block | None:
         "these {} values were seen; write those that you know without the data, from a code book or by what the column means"
     )
     lines = ['kind = "categorical"', f"values = [{listed}]", *type_line(numbers.seen)]
-    return numbers.block(lines, words.format(len(values)), middle=f"{values[int(np.argmax(rows))]:.0f}")
+    return numbers.block(lines, words.format(len(values)), middle=f"{values[0]:.0f}")
 
 
 def _usual(numbers: Numbers, kind: list[str]) -> Block | None:
@@ -153,9 +153,9 @@ def _ranged(numbers: Numbers, kind: str, extra: list[str], decimals: int | None,
             "the smallest and the largest number were seen; write those that you know, or list the values if these are codes"
         )
         lines = [kind, *extra, *steps, f"min = {number(low, whole)}", f"max = {number(high, whole)}"]
-        return numbers.block(lines, words, number(counted.quantile(0.5), whole))
+        return numbers.block(lines, words, number((low + high) // 2, whole))
     chosen = _within(numbers, layout(counted, smallest))
-    middle = number(_start(chosen, counted.quantile(0.5)), whole)
+    middle = number(_middle(chosen), whole)
     return numbers.block([kind, *extra, *steps, *_bins(chosen, whole)], LOOKED_AT + _nines(chosen), middle)
 
 
@@ -169,14 +169,12 @@ def _nines(chosen: Layout) -> str:
     )
 
 
-def _start(chosen: Layout, value: float) -> float:
-    """Return where the bin of a value starts: the value itself is somebody's."""
-    if chosen.edges:
-        return max((edge for edge in chosen.edges if edge <= value), default=chosen.edges[0])
-    if chosen.width is None:
+def _middle(chosen: Layout) -> float:
+    """Return where the bin in the middle starts: it follows from the bins alone, and says nothing of the rows."""
+    if chosen.width is None and not chosen.edges:
         return chosen.low
-    start = chosen.low + max((value - chosen.low) // chosen.width, 0.0) * chosen.width
-    return min(max(float(f"{start:.15g}"), chosen.low), chosen.high)
+    *starts, _ = chosen.starts
+    return starts[len(starts) // 2]
 
 
 def _bins(chosen: Layout, whole: bool) -> list[str]:
