@@ -5,6 +5,7 @@ NOT PRIVATE: what it writes was seen in the data.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ import pyarrow as pa
 from understudy.review.blocks import Block, quote
 from understudy.review.look import Seen
 from understudy.review.types import MISSING_MARKS
+from understudy.schema import parse_schema
 from understudy.schema.formats import end_of_day, format_pattern, has, parts_of
 from understudy.source.duck import literal
 
@@ -77,8 +79,27 @@ def _block(seen: Seen, lines: list[str], mark: str, first: str) -> Block:
     nulls = [f"nulls = [{', '.join(map(quote, seen.nulls))}]"] if seen.nulls else []
     nullable = bool(nulls or seen.missing)
     place = [*nulls, "nullable = true"] if nullable else [f"other = {first}"]
-    marks = "; ".join(part for part in (mark, doubt) if part)
-    return Block(seen.name, (*lines, *place), f"{marks}." if marks else "", nullable=nullable)
+    block = Block(seen.name, (*lines, *place), nullable=nullable)
+    lost = _lost(seen, block)
+    strays = slips(lost, seen.rows - seen.missing + lost, "not in this format") if lost else ""
+    marks = "; ".join(part for part in (mark, doubt, strays) if part)
+    return replace(block, mark=f"{marks}." if marks else "")
+
+
+def slips(lost: int, of: int, what: str) -> str:
+    """Say what becomes of values that are not as all the others."""
+    are, become = ("is", "becomes") if lost == 1 else ("are", "become")
+    return f"{lost:,} of {of:,} values {are} {what}, and {become} missing"
+
+
+def _lost(seen: Seen, block: Block) -> int:
+    """Return how many rows have a text that the column as it is declared does not read."""
+    strays = seen.strays()
+    if not strays:
+        return 0
+    schema = parse_schema(str(block))
+    codes = schema.encode(pa.table({seen.name: pa.array(strays, pa.string())}))[:, 0]
+    return sum(rows for rows, code in zip(strays.values(), codes, strict=True) if code == schema[seen.name].size - 1)
 
 
 def _format(seen: Seen) -> tuple[list[str], str]:

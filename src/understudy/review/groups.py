@@ -16,6 +16,8 @@ from understudy.review.blocks import quote
 from understudy.review.marks import Mark, accept, leave_out, marks_of, open_up, shown
 
 _WIDTH = 110
+_SLIPS = r"[\d,]+ of [\d,]+ values[^;]*?(?=;|\.$|\. [A-Z])"
+"""What a mark of any column may say beside what it asks: how many values are not as all the others."""
 _TOLD = frozenset(("kind", "type", "nullable", "nulls", "other", "values", "edges", "min", "max", "width"))
 """Settings that say nothing of the rows, or are told otherwise: ``other`` is the first value, or the bin in the middle."""
 
@@ -157,7 +159,7 @@ def _lines(text: str, group: Group) -> list[str]:
     assert group.question is not None
     lines = []
     for mark in group.marks:
-        special = [found[0].strip() for found in re.finditer(group.question.special, mark.message)]
+        special = [found[0].strip() for found in re.finditer(f"{group.question.special}|{_SLIPS}", mark.message)]
         declared = {} if mark.left_out else tomllib.loads(shown(text, mark))["columns"][mark.column]
         missing = "" if any("missing" in words for words in special) else _missing(declared)
         line = "; ".join(filter(None, [*special, missing, _settings(declared)]))

@@ -5,6 +5,7 @@ NOT PRIVATE: looks at all values of a column, for a draft.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -42,13 +43,13 @@ _MARKED = {
 """The mark of a part, how it is spelled without it, and with it."""
 
 
-def unusual(ask: Ask) -> Spelling | None:
+def unusual(ask: Ask, fitting: Callable[[Ask, Sequence[Spelling]], Spelling | None] = first_of) -> Spelling | None:
     """Return the unusual spelling of days or times that all texts fit, but for marks of missing values, if there is one."""
     some = pa.array(ask(f"list(v ORDER BY n DESC, v)[:{_SOME}]")[0] or [], pa.string())
     if 2 * int(pc.sum(pc.match_substring_regex(some, _LIKELY)).as_py() or 0) <= len(some):
         return None
     likely = [one for one in _UNUSUAL if 2 * _fitting(some, one) > len(some)]
-    found = first_of(ask, likely) if likely else None
+    found = fitting(ask, likely) if likely else None
     if found is None or not has(found.format or "", "y"):
         return found
     found = found if has(found.format or "", "bB") else _with_most_days(ask, found, likely)
@@ -62,7 +63,7 @@ def _with_most_days(ask: Ask, found: Spelling, likely: list[Spelling]) -> Spelli
     days = ", ".join(f"count(DISTINCT day({one.moment('v')})) FILTER ({one.fits()})" for one in others)
     told = ask(f"{fits}, {days}")
     best = max(zip(others, told, told[len(others) :], strict=False), key=lambda one: one[1:])[0]
-    return replace(best, missing=found.missing)
+    return replace(best, missing=found.missing, nearly=found.nearly)
 
 
 def _pattern(one: Spelling, form: str) -> str:

@@ -55,6 +55,14 @@ class Seen:
         [(blank,)] = self.opened.ask(f"SELECT count(*) FILTER (trim({name}) = '' OR {name} IS NULL) FROM understudy_copy")
         return ("", *self.spelling.missing) if blank > named else self.spelling.missing
 
+    def strays(self) -> dict[str, int]:
+        """Return the texts that do not spell what nearly all do, and how many rows have each."""
+        if not self.spelling.nearly:
+            return {}
+        words = ", ".join(map(literal, ("", *self.spelling.missing)))
+        odd = f"NOT ({self.spelling.fits()}) AND v NOT IN ({words})"
+        return {str(v): int(n) for v, n in self.opened.ask(f"SELECT v, n FROM ({texts_of(self.name)}) WHERE {odd}")}
+
     def extremes(self) -> tuple[Any, Any]:
         """Return the first and the last moment."""
         micros = "::TIMESTAMP" if pa.types.is_timestamp(self.type) and self.type.tz is None else ""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.review.blocks import Block, listed, number, quote
-from understudy.review.calendar import ending
+from understudy.review.calendar import ending, slips
 from understudy.review.look import Seen
 from understudy.review.names import is_clock, is_identifier, person_or_nothing
 from understudy.review.numbers import missing_codes, step_of
@@ -52,10 +52,18 @@ class Numbers:
         said = [*odd, *(number(code, code.is_integer()) for code in self.codes)]
         return f'{", ".join(said)} seem{"s" if len(said) == 1 else ""} to mean "missing"' if said else ""
 
+    @property
+    def slips(self) -> str:
+        """What must be known of texts among the numbers."""
+        lost = sum(self.seen.strays().values())
+        return (
+            slips(lost, self.seen.rows - self.seen.missing + lost, "no numbers" if lost > 1 else "no number") if lost else ""
+        )
+
     def block(self, lines: list[str], mark: str = "", middle: str = "") -> Block:
         """Return the block of the column; ``middle`` is what a value that cannot be placed counts as."""
         place = self.missing or [f"other = {middle}"]
-        marks = [part for part in (mark, self.doubt) if part]
+        marks = [part for part in (mark, self.doubt, self.slips) if part]
         nullable = place[-1].startswith("nullable")
         return Block(self.seen.name, (*lines, *place), ("; ".join(marks) + ".") if marks else "", nullable=nullable)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,8 +21,9 @@ from understudy.review.arrow import arrow_batches, arrow_table
 from understudy.review.dialects import Sniffed, sniffed
 from understudy.review.figures import with_marks
 from understudy.review.layouts import exact, unusual
-from understudy.review.types import PLAIN, Spelling, spelling
+from understudy.review.types import CANDIDATES, PLAIN, Ask, Spelling, nearly, spelling
 from understudy.schema.declaration import DEFAULT_BINS
+from understudy.schema.dialect import Dialect
 from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
@@ -167,7 +168,7 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
             marks = PLAIN if dialect is None else dialect.found
             ask = partial(_of_texts, opened, name)
             usual = spelling(ask, marks, signed=dialect is not None)
-            found[name] = exact(ask, (unusual(ask) or usual) if usual.type == "VARCHAR" else usual)
+            found[name] = exact(ask, _moments_or_slips(ask, usual, marks) if usual.type == "VARCHAR" else usual)
     if not found:
         return opened
     columns = ", ".join(_read(name, found.get(name)) for name in opened.types.names)
@@ -176,6 +177,12 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
         types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
     kept = [types.field(one.name) if found.get(one.name, _TEXT).type != "VARCHAR" else one for one in opened.types]
     return Opened(opened.connection, pa.schema(kept), found, dialect)
+
+
+def _moments_or_slips(ask: Ask, usual: Spelling, marks: Dialect) -> Spelling:
+    """Return what texts spell that are nothing usual, or are so but for a few slips."""
+    known = [replace(one, marks=marks) for one in CANDIDATES]
+    return unusual(ask) or nearly(ask, known) or unusual(ask, nearly) or usual
 
 
 def texts_of(name: str) -> str:

@@ -1,4 +1,5 @@
-"""Which type the texts of a column seem to spell: the first that every one of them fits, but for what means "missing".
+"""Which type the texts of a column seem to spell: the first that every one of them fits, but for what means "missing";
+where there is none, moments or numbers that nearly all of them are.
 
 NOT PRIVATE: looks at all values of a column, for a draft.
 """
@@ -41,10 +42,15 @@ MISSING_MARKS = (
     *("missing", "unknown", "unk", "not available", "not applicable", "not stated", "not reported", "refused", "(null)"),
 )
 """Texts that usually mean "missing" beside numbers and dates, in any case."""
+_UNMARKED = f"lower(v) NOT IN ({', '.join(map(literal, MISSING_MARKS))})"
 _BEFORE, _AFTER = rf"^[+-]?((?:{MONEY})\s?)[+-]?[0-9.,]", rf"[0-9.,](\s?(?:{MONEY}|{UNITS}))$"
 _ODD_WORDS = 2
 _MANY = 20
 """So many odd words may stand among so many different numbers before a column is one of text."""
+_NEARLY = {"BIGINT": 0.99, "DOUBLE": 0.99, "DATE": 0.9, "TIMESTAMP": 0.9, "TIMESTAMPTZ": 0.9}
+"""The share of the rows that must spell a type where some do not. Codes, too, are digits in most rows."""
+_SHARED = 10
+"""Texts among numbers that so many rows have each are no slips: <0,5; n.d."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,8 @@ class Spelling:
     """A type of DuckDB, how the texts spell it where that is not the usual way, and which mean "missing".
 
     ``marks`` says what stands in numbers, ``signs`` what stands around them. ``spelled`` is the format with all that is
-    needed to spell the texts again; years of two digits are of the hundred from ``first_year`` on.
+    needed to spell the texts again; years of two digits are of the hundred from ``first_year`` on. Where only ``nearly``
+    all texts fit, the others are missing.
     """
 
     type: str
@@ -62,6 +69,7 @@ class Spelling:
     signs: Signs = UNSIGNED
     spelled: str | None = None
     first_year: int | None = None
+    nearly: bool = False
 
     @property
     def form(self) -> str | None:
@@ -70,6 +78,10 @@ class Spelling:
 
     def read(self, name: str) -> str:
         """Return the SQL that reads the column; blank text is missing."""
+        read = self._read(name)
+        return f"CASE WHEN {self.fits(f'trim({name})')} THEN {read} END" if self.nearly else read
+
+    def _read(self, name: str) -> str:
         text = f"NULLIF(trim({name}), '')"
         if self.type in ("VARCHAR", "TIME"):
             return f"CASE WHEN trim({name}) <> '' AND NOT {_among(f'trim({name})', self.missing)} THEN {name} END"
@@ -99,7 +111,7 @@ class Spelling:
         """Return the SQL of a text without the signs of its number."""
         return f"regexp_replace({text}, {literal(self.signs.pattern)}, '{BARE}')" if self.signs else text
 
-    def fits(self) -> str:
+    def fits(self, v: str = "v") -> str:
         """Return the SQL that says whether each text ``v`` spells this type."""
         patterns = {
             "BOOLEAN": "true|false",
@@ -110,18 +122,18 @@ class Spelling:
             "TIMESTAMPTZ": _ISO + _CLOCK + _ZONE,
         }
         if self.format is None:
-            reads = f"TRY_CAST({self.plain('v')} AS {self.type}) IS NOT NULL"
-            return f"regexp_full_match({self.bare('v')}, {literal(patterns[self.type])}) AND {reads}"
-        read = f"try_strptime(v, {literal(self.format)}) IS NOT NULL"
+            reads = f"TRY_CAST({self.plain(v)} AS {self.type}) IS NOT NULL"
+            return f"regexp_full_match({self.bare(v)}, {literal(patterns[self.type])}) AND {reads}"
+        read = f"try_strptime({v}, {literal(self.format)}) IS NOT NULL"
         if has(self.format, "ybBI"):
             pattern = clock_pattern(self.format) if self.type == "TIME" else format_pattern(self.format)
-            return f"(regexp_full_match(v, {literal(pattern)}) AND {read})"
+            return f"(regexp_full_match({v}, {literal(pattern)}) AND {read})"
         exact = self.format in (*MOMENTS, _BARE_DAY, _BARE_CLOCK)
         pattern = _digits(self.format) if exact else _digits(self.format, "[0-9]{1,2}")
-        read += " AND left(v, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
+        read += f" AND left({v}, 2) IN ('19', '20')" if self.format == _BARE_DAY else ""
         last = end_of_day(self.format) if self.type == "TIME" else None
-        end = "" if last is None else f"v = {literal(last)} OR "
-        return f"({end}regexp_full_match(v, {literal(pattern)}) AND {read})"
+        end = "" if last is None else f"{v} = {literal(last)} OR "
+        return f"({end}regexp_full_match({v}, {literal(pattern)}) AND {read})"
 
 
 def _whole(marks: Dialect) -> str:
@@ -194,6 +206,40 @@ def first_of(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
         if not strays or _are_marks(words, texts - strays):
             return replace(one, missing=words)
     return None
+
+
+def nearly(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
+    """Return the one that most rows fit, if nearly all do but for what means "missing"; none where codes may be meant."""
+    known = [one for one in candidates if one.type in _NEARLY and one.format != _BARE_DAY]
+    with_digits = _rows_of(_UNMARKED, "regexp_matches(v, '[0-9]')")
+    texts, digits = ask(f"{_rows_of(_UNMARKED)}, {with_digits}")
+    if not known or not texts or digits < min(_NEARLY.values()) * texts:
+        return None
+    found = dict(zip(known, ask(", ".join(_rows_of(_UNMARKED, one.fits()) for one in known)), strict=True))
+    likely = [one for one, rows in found.items() if rows >= _NEARLY[one.type] * texts]
+    best = max(likely, key=lambda one: found[one], default=None)
+    return None if best is None or not _are_slips(ask, best) else replace(best, missing=_named(ask, best), nearly=True)
+
+
+def _rows_of(*conditions: str) -> str:
+    return f"coalesce(sum(n) FILTER ({' AND '.join(conditions)}), 0)::BIGINT"
+
+
+def _are_slips(ask: Ask, one: Spelling) -> bool:
+    """Whether the texts that do not fit are slips beside many others, and none that rows share, or codes of digits."""
+    odd = f"FILTER (NOT ({one.fits()}) AND {_UNMARKED})"
+    codes = f"coalesce(bool_or(regexp_full_match(v, '[0-9]+')) {odd}, false)"
+    others, most, coded = ask(f"count(*) FILTER ({one.fits()}), coalesce(max(n) {odd}, 0), {codes}")
+    if one.type in ("BIGINT", "DOUBLE"):
+        return others > DEFAULT_BINS and most < _SHARED and not coded
+    return bool(others >= _LEAST.get(one.format or "", _MANY))
+
+
+def _named(ask: Ask, one: Spelling) -> tuple[str, ...]:
+    """Return the words beside moments or numbers that mean "missing": the usual ones, and one or two without a digit."""
+    words = tuple(ask(f"list(v ORDER BY n DESC, v) FILTER (NOT ({one.fits()}) AND NOT regexp_matches(v, '[0-9]'))")[0] or ())
+    usual = tuple(word for word in words if word.lower() in MISSING_MARKS)
+    return words if len(words) - len(usual) <= _ODD_WORDS else usual
 
 
 def _words(ask: Ask, one: Spelling) -> tuple[str, ...]:
