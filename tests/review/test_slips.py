@@ -83,3 +83,16 @@ def test_slips_are_on_the_screen_where_several_columns_are_accepted(tmp_path: Pa
     text = drafted(tmp_path, day=days, end=days)
     [group] = [group for group in groups_of(text) if group.question]
     assert all("2 of 3,000 values are not in this format, and become missing" in line for line in columns_of(text, group))
+
+
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_one_badly_rounded_number_does_not_turn_decimals_off(form: str, tmp_path: Path) -> None:
+    shares = np.round(np.random.default_rng(0).uniform(3, 80, ROWS), 4)
+    shares[5] = 0.1 + 0.2
+    frame = pd.DataFrame({"share": shares, "sex": ["f", "m"] * (ROWS // 2)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    text = draft_schema(frame if form == "frame" else tmp_path / "t.csv")
+    assert tomllib.loads(text)["columns"]["share"]["decimals"] == 4
+    assert "1 of 3,000 values has more than 4 decimals, and is rounded" in mark_of(text, "share")
+    shares[5:105] += 1e-9
+    assert "rounded" not in re.sub("# [^R].*", "", draft_schema({"share": shares}))

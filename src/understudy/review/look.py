@@ -96,16 +96,13 @@ class Seen:
         found = self.opened.ask(f"SELECT list(v ORDER BY v), list(n ORDER BY v) FROM ({some})")[0]
         return Counted(np.array(found[0] or [], np.float64), np.array(found[1] or [], np.int64))
 
-    def decimals(self) -> tuple[int, int] | None:
-        """Return the fewest and the most decimals that its texts have; None where some have an exponent."""
-        text = texts_of(self.name)
+    def decimals(self) -> dict[int, int]:
+        """Return how many rows have a text of so many decimals; those with an exponent have very many."""
         words = ", ".join(map(literal, ("", *self.spelling.missing)))
-        places = f"length(split_part({self.spelling.plain('v')}, '.', 2))"
-        query = (
-            f"SELECT min({places}), max({places}), bool_or(contains(lower(v), 'e')) FROM ({text}) WHERE v NOT IN ({words})"
-        )
-        [(fewest, most, exponents)] = self.opened.ask(query)
-        return None if exponents or most is None else (int(fewest), int(most))
+        places = f"CASE WHEN contains(lower(v), 'e') THEN 99 ELSE length(split_part({self.spelling.plain('v')}, '.', 2)) END"
+        read = f"v NOT IN ({words})" + (f" AND {self.spelling.fits()}" if self.spelling.nearly else "")
+        query = f"SELECT {places} AS p, sum(n) FROM ({texts_of(self.name)}) WHERE {read} GROUP BY p ORDER BY p"
+        return {int(places): int(rows) for places, rows in self.opened.ask(query)}
 
 
 def look(opened: Opened, field: pa.Field) -> Seen:

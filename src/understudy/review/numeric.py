@@ -5,7 +5,7 @@ NOT PRIVATE: what it writes was seen in the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from understudy.review.types import MISSING_MARKS
 from understudy.schema.declaration import DEFAULT_BINS
 from understudy.schema.usual import Counted, Layout, known_range, layout
 
-MAX_DECIMALS = 6
+MAX_DECIMALS, _NEARLY = 6, 0.99
 MOST_GAPPY, ROWS_A_NUMBER, WIDE_GAP = 12, 20, 3
 """So many numbers with gaps between them are codes, where there are so many rows for each number of their range: of a wide
 one, for each number that is there. A wide gap lies between numbers that so many rows have each: 5 and 9, of 1 to 5 and 9."""
@@ -35,6 +35,7 @@ class Numbers:
     counted: Counted
     codes: tuple[float, ...]
     whole: bool
+    rounded: str = ""
 
     @property
     def missing(self) -> list[str]:
@@ -63,7 +64,7 @@ class Numbers:
     def block(self, lines: list[str], mark: str = "", middle: str = "") -> Block:
         """Return the block of the column; ``middle`` is what a value that cannot be placed counts as."""
         place = self.missing or [f"other = {middle}"]
-        marks = [part for part in (mark, self.doubt, self.slips) if part]
+        marks = [part for part in (mark, self.doubt, self.slips, self.rounded) if part]
         nullable = place[-1].startswith("nullable")
         return Block(self.seen.name, (*lines, *place), ("; ".join(marks) + ".") if marks else "", nullable=nullable)
 
@@ -229,9 +230,8 @@ def draft_real(seen: Seen) -> Block:
         return _ranged(numbers, 'kind = "real"', [kind], scale)
     if pa.types.is_float32(seen.type):
         return _ranged(numbers, 'kind = "real"', ['type = "float32"'], None)
-    places = _places(seen)
-    if places is not None and max(abs(seen.counted.values)) * 10.0**places >= 2**48:
-        places = None
+    places, rounded = _places(seen)
+    numbers = replace(numbers, rounded=rounded)
     extra = [] if places is None else [f"decimals = {places}"]
     if places == 1 and _are_whole(numbers.counted.values):  # 517.0: spelled so again, and never 517.5
         whole = ['kind = "real"', *extra, "step = 1"]
@@ -240,11 +240,30 @@ def draft_real(seen: Seen) -> Block:
     return usual or _ranged(numbers, 'kind = "real"', extra, places)
 
 
-def _places(seen: Seen) -> int | None:
-    """Return the number of decimals: that of the texts, or the fewest that spell every value; None when they are many."""
-    values = seen.counted.values
-    exact = (d for d in range(MAX_DECIMALS) if (np.round(values, d) == values).all())
-    if not seen.of_text:
-        return next(exact, None)
-    spelled = seen.decimals()
-    return spelled[1] if spelled is not None and spelled[1] <= MAX_DECIMALS else next(exact, None)
+def _places(seen: Seen) -> tuple[int | None, str]:
+    """Return the decimals that nearly all values have, None when these are many; and how many values have more.
+
+    Of texts, what they spell counts, unless that is too much; else the fewest decimals that spell each.
+    """
+    for counts in filter(None, (seen.decimals() if seen.of_text else {}, _fewest(seen.counted))):
+        rows = sum(counts.values())
+        places = next(most for most in sorted(counts) if sum(counts[p] for p in counts if p <= most) >= _NEARLY * rows)
+        if places <= MAX_DECIMALS and max(abs(seen.counted.values)) * 10.0**places < 2**48:
+            return places, _rounded(sum(counts[p] for p in counts if p > places), rows, places)
+    return None, ""
+
+
+def _rounded(more: int, rows: int, places: int) -> str:
+    have, are = ("has", "is") if more == 1 else ("have", "are")
+    decimals = f"{places} decimal{'s' * (places != 1)}"
+    return f"{more:,} of {rows:,} values {have} more than {decimals}, and {are} rounded" if more else ""
+
+
+def _fewest(counted: Counted) -> dict[int, int]:
+    """Return how many rows have a number that so many decimals spell, and no fewer."""
+    left, found = np.ones(len(counted.values), np.bool_), {}
+    for places in range(MAX_DECIMALS):
+        fits = left & (np.round(counted.values, places) == counted.values)
+        found[places] = int(counted.rows[fits].sum())
+        left &= ~fits
+    return found | {MAX_DECIMALS + 1: int(counted.rows[left].sum())}
