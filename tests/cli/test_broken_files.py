@@ -69,6 +69,7 @@ TABLE: dict[str, tuple[bytes, tuple[str, str, str]]] = {
     "empty": (b"", (EMPTY, EMPTY, EMPTY)),
     "header alone": (b"name,age,day\n", ("has no rows", "it has no rows", RELEASED)),
     "line breaks": (GOOD.replace("Ann", '"An\nn"').encode(), ("to_parquet", "a record is one line here", RELEASED)),
+    "a name with a line break": (GOOD.replace("age", '"age\nin years"', 1).encode(), ("to_parquet",) * 3),
     "spreadsheet": (b"PK\x03\x04\x14\x00\x06" + bytes(range(256)), (SPREADSHEET, SPREADSHEET, SPREADSHEET)),
     "cut short": (gzip.compress(GOOD.encode())[:60], ("Is it a whole file?",) * 3),
     "decimal commas": (COMMAS.encode(), ('decimal = ","', "Has a CSV file decimal commas", RELEASED)),

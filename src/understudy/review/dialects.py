@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
 
 from understudy.errors import SourceError
 from understudy.schema.dialect import KEYS, Dialect
+from understudy.source.breaks import line_breaks
 from understudy.source.csv import Csv, CsvFile
 from understudy.source.fields import as_utf_8
 from understudy.source.files import File
@@ -98,22 +97,4 @@ def _refuse_line_breaks(block: bytes, dialect: Dialect, file: CsvFile) -> None:
     except csv.Error:
         return
     if broken:
-        raise SourceError(
-            f"{file.what} has line breaks inside quotes; here a record of a CSV file is one line. "
-            f"Convert it to Parquet first, say with\n  {_conversion(file.path, dialect)}"
-        )
-
-
-def _conversion(path: str, dialect: Dialect) -> str:
-    """Return the command that makes a Parquet file of a CSV file in this dialect."""
-    given = {"sep": dialect.separator, "quotechar": dialect.quote, "encoding": dialect.encoding}
-    usual = {"sep": ",", "quotechar": '"', "encoding": "utf-8"}
-    unusual = "".join(f", {key}={value!r}" for key, value in given.items() if value != usual[key])
-    names = f", names={list(dialect.header)!r}" if dialect.header else ""
-    read = f"pandas.read_csv({path!r}, dtype=str, keep_default_na=False{unusual}{names})"
-    script = f"import pandas; {read}.to_parquet({_parquet(path)!r})"
-    return f"python -c {quote(script)}" if set(script) & set('"$`\\!') else f'python -c "{script}"'
-
-
-def _parquet(path: str) -> str:
-    return re.sub(r"(\.[ct]sv)?(\.gz)?$", "", path, flags=re.IGNORECASE) + ".parquet"
+        raise line_breaks(f"{file.what} has line breaks inside quotes", file.path, dialect)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from understudy.errors import SourceError
 from understudy.schema.dialect import KEYS, SAME_MARKS, Dialect, Settings, problem
+from understudy.source.breaks import line_breaks
 from understudy.source.fields import batches, read_lines
 from understudy.source.guard import each, guarded
 from understudy.source.lines import Bytes, Line, blocks, parse
@@ -78,6 +79,8 @@ class CsvFile:
             return list(self.dialect.header)
         with self._open() as file:
             header, _ = _headed(each(blocks(file), self._guard), self.dialect)
+        if header is not None and header.unclosed:
+            raise line_breaks(f"{self.what} has a line break inside quotes in its first line", self.path, self.dialect)
         return [] if header is None else header.fields
 
     def batches(self, names: Sequence[str], found: Sequence[str]) -> Iterator[pa.RecordBatch]:
