@@ -19,7 +19,7 @@ _PAIRS, _LIKELY = 800, 40
 _ROWS, _SOME = 20, 5_000
 """Values that a column must have for others to follow from it; pairs that are looked at in some rows, and those of them in
 all rows; rows for each value, and how many some are."""
-
+_LISTED = ('kind = "categorical"', 'kind = "ordinal"')
 _SPELLED: dict[str, Callable[[str], str]] = {'kind = "categorical"': quote, 'kind = "integer"': str, 'kind = "real"': str}
 """Kinds that a lookup can give, and how it spells their values."""
 
@@ -27,7 +27,7 @@ _SPELLED: dict[str, Callable[[str], str]] = {'kind = "categorical"': quote, 'kin
 def with_dependencies(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> list[Block]:
     """Return the blocks; those of columns that follow from another say so in their marks."""
     drafted = [(one, block) for one, block in zip(seen, blocks, strict=True) if block.lines]
-    listed = [one for one, block in drafted if block.lines[0] == 'kind = "categorical"' and _FEWEST <= one.distinct <= _MOST]
+    listed = [one for one, block in drafted if block.lines[0] in _LISTED and _FEWEST <= one.distinct <= _MOST]
     pairs = [
         (parent.name, one.name)
         for one, block in drafted

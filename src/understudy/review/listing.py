@@ -62,13 +62,22 @@ def draft_text(seen: Seen, elsewhere: Collection[str] = ()) -> Block:
         named = is_identifier(seen.name, len(texts))
         return Block(seen.name, mark=person_or_nothing(seen.name) if named else _among_numbers(ranked) or _too_many(seen))
     answers = known_answers([value for value, _ in ranked])
-    values = answers or sorted(value for value, _ in ranked)
-    lines = ['kind = "categorical"', *_type(seen), *listed("values", list(map(quote, values)))]
+    order = [] if answers else _order(seen, [value for value, _ in ranked])
+    values = answers or order or sorted(value for value, _ in ranked)
+    kind = 'kind = "ordinal"' if order else 'kind = "categorical"'
+    lines = [kind, *_type(seen), *listed("values", list(map(quote, values)))]
     nulls = _nulls(seen, words)
     nullable = bool(nulls or seen.missing)
     place = "nullable = true" if nullable else f"other = {quote(values[0])}"
     lines += [f"nulls = [{', '.join(nulls)}]"] if nulls else []
-    return Block(seen.name, (*lines, place), "" if answers else _seen(ranked, nulls), nullable=nullable)
+    mark = "" if answers else _seen(ranked, nulls, in_order=bool(order))
+    return Block(seen.name, (*lines, place), mark, nullable=nullable)
+
+
+def _order(seen: Seen, values: Collection[str]) -> list[str]:
+    """Return the values that were seen in the order that the column's type has; none where it has no order."""
+    order = seen.opened.orders.get(seen.name, ())
+    return [value for value in order if value in values] if set(values) <= set(order) else []
 
 
 def spellings(texts: Iterable[str]) -> dict[str, str]:
@@ -130,7 +139,7 @@ def _nulls(seen: Seen, missing: list[tuple[str, int]]) -> list[str]:
     return [quote(word) for word in dict.fromkeys([*blank, *(word.strip() for word, _ in missing)])]
 
 
-def _seen(ranked: list[tuple[str, int]], nulls: list[str]) -> str:
+def _seen(ranked: list[tuple[str, int]], nulls: list[str], *, in_order: bool = False) -> str:
     rare = sum(rows < RARE for _, rows in ranked)
     said = f"these {len(ranked)} values were seen" if len(ranked) > 1 else "this value was seen"
     known = f" ({rare} of them in fewer than {RARE} rows)" if rare and len(ranked) > 1 else ""
@@ -139,9 +148,10 @@ def _seen(ranked: list[tuple[str, int]], nulls: list[str]) -> str:
     kept = [quote(value) for value, _ in ranked if value.strip().lower() in SURELY_MISSING]
     doubt += f'; if {kept[0]} means "missing", write nulls = [{kept[0]}] and nullable = true instead' if kept else ""
     unlisted = f", or {OPEN}" if known else ""
+    order = ", in this order" if in_order else ""
     return (
-        f"{said}{known}; write those that you know without the data, from a code book or by what the column means{unlisted}"
-        f"{doubt}."
+        f"{said}{known}{order}; write those that you know without the data, from a code book or by what the column means"
+        f"{unlisted}{doubt}."
     )
 
 

@@ -40,12 +40,16 @@ _TEXT = Spelling("VARCHAR")
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and what its texts spell."""
+    """A table that DuckDB can be asked about as ``VIEW``, how a CSV file is written, and what its texts spell.
+
+    ``orders`` are the values of ordered categories, the lowest first.
+    """
 
     connection: duckdb.DuckDBPyConnection
     types: pa.Schema
     spellings: dict[str, Spelling] = field(default_factory=dict)
     dialect: Sniffed | None = None
+    orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over ``VIEW``."""
@@ -124,10 +128,22 @@ def _copied(
     with guarded("The table"):
         _run(connection, f"CREATE TABLE {_COPY} AS SELECT * FROM {_BATCH}", plain.empty_table())
         connection.execute(f"CREATE VIEW {VIEW} AS SELECT * FROM {_COPY}")
+    orders: dict[str, tuple[str, ...]] = {}
     for batch in chain([] if first is None else [first], steps):
         with guarded("The table"):
+            _keep_orders(orders, batch)
             _run(connection, f"INSERT INTO {_COPY} SELECT * FROM {_BATCH}", _mended(batch, plain))
-    return Opened(connection, schema)
+    return Opened(connection, schema, orders={name: order for name, order in orders.items() if order})
+
+
+def _keep_orders(orders: dict[str, tuple[str, ...]], batch: pa.RecordBatch) -> None:
+    """Note the order of ordered categories; none where parts of a table differ in it."""
+    for one, column in zip(batch.schema, batch.columns, strict=True):
+        if pa.types.is_dictionary(one.type) and one.type.ordered:
+            order = tuple(str(value) for value in column.dictionary.drop_null().to_pylist())
+            known = orders.setdefault(one.name, order)
+            same = all(a == b for a, b in zip(known, order, strict=False))
+            orders[one.name] = max(known, order, key=len) if same and known else ()
 
 
 def _run(connection: duckdb.DuckDBPyConnection, statement: str, table: pa.Table) -> None:
@@ -176,7 +192,7 @@ def _typed(opened: Opened, dialect: Sniffed | None = None) -> Opened:
         opened.connection.execute(f"CREATE OR REPLACE VIEW {VIEW} AS SELECT {columns} FROM {_COPY}")
         types = opened.connection.sql(f"SELECT * FROM {VIEW} LIMIT 0").to_arrow_table().schema
     kept = [types.field(one.name) if found.get(one.name, _TEXT).type != "VARCHAR" else one for one in opened.types]
-    return Opened(opened.connection, pa.schema(kept), found, dialect)
+    return Opened(opened.connection, pa.schema(kept), found, dialect, opened.orders)
 
 
 def _moments_or_slips(ask: Ask, usual: Spelling, marks: Dialect) -> Spelling:
