@@ -5,6 +5,7 @@ NOT PRIVATE: what it writes was seen in the data.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, cast
@@ -23,7 +24,7 @@ MAY_BE_LENGTHS = (
     "hours without a zero in front may be lengths of time, and are taken for times of day; if they say how long, and not "
     "when, write them as numbers, such as minutes, and draft again"
 )
-_STEPS = ((86_400, "1 day", "00:00:00"), (3600, "1 hour", "23:00:00"), (60, "1 minute", "23:59:00"))
+_STEPS = {86_400: "1 day", 3600: "1 hour"} | {60 * m: f"{m} minute{'s' * (m > 1)}" for m in (30, 15, 10, 5, 1)}
 
 
 def draft_time(seen: Seen) -> Block:
@@ -35,7 +36,8 @@ def draft_time(seen: Seen) -> Block:
     mark = "; ".join(part for part in (mark, MAY_BE_LENGTHS if form == "%-H:%M:%S" else "") if part)
     if pa.types.is_time(seen.type):
         lines = ['format = "%H:%M:%S"', 'type = "time32[s]"' if pa.types.is_time32(seen.type) else 'type = "time64[us]"']
-    return _block(seen, ['kind = "time"', *lines, *last], mark, "12:00:00")
+    form = "%H:%M:%S" if pa.types.is_time(seen.type) else form
+    return _block(seen, ['kind = "time"', *lines, *_step_of_times(seen, form), *last], mark, "12:00:00")
 
 
 def ending(spelled: str, *, seen: bool) -> tuple[list[str], str]:
@@ -61,7 +63,7 @@ def draft_datetime(seen: Seen) -> Block:
     zone = seen.type.tz
     first, last = _rounded(_day(low, zone), _day(high, zone))
     form, words = _format(seen)
-    step, clock = _step(seen, form)
+    step, clock = _step(seen, form, (first, last))
     settings = [
         *form,
         *step,
@@ -118,13 +120,33 @@ def _format(seen: Seen) -> tuple[list[str], str]:
     return [f"format = {quote(form)}"], doubt
 
 
-def _step(seen: Seen, form: list[str]) -> tuple[list[str], str]:
+def _step(seen: Seen, form: list[str], ends: Sequence[date]) -> tuple[list[str], str]:
     """Declare what all moments are multiples of, and return the last time of a day that is one."""
-    finest = 60 if form and "%S" not in form[0] else 1
-    for seconds, step, clock in _STEPS:
-        if seconds > finest and seen.holds(f"epoch(v) % {seconds} = 0") and seen.type.tz is None:
-            return [f"step = {quote(step)}"], clock
-    return [], "23:59:00" if finest == 60 else "23:59:59"
+    finest, zone = 60 if form and "%S" not in form[0] else 1, seen.type.tz
+    steps = [one for one in _STEPS if one > finest and (zone is None or _fits_zone(one, zone, ends))]
+    seconds = seen.multiple_of("epoch(v)", steps)
+    last = (datetime.min + timedelta(seconds=86_400 - (seconds or finest))).time()
+    return [] if seconds is None else [f"step = {quote(_STEPS[seconds])}"], str(last)
+
+
+def _fits_zone(seconds: int, zone: str, ends: Sequence[date]) -> bool:
+    """Whether days begin at a multiple on the clocks of a zone: steps are counted in UTC."""
+    starts = (datetime(one.year, one.month, one.day, tzinfo=ZoneInfo(zone)) for one in ends)
+    return (seconds <= 3600 or zone == "UTC") and not any(one.timestamp() % seconds for one in starts)
+
+
+def step_of_day(minutes: Collection[int]) -> list[str]:
+    """Declare what times of day, in minutes, are all multiples of, where that is more than one."""
+    steps = (seconds for seconds in _STEPS if 60 < seconds <= 3600)
+    found = next((seconds for seconds in steps if not any(60 * one % seconds for one in minutes)), None)
+    return [] if found is None else [f"step = {quote(_STEPS[found])}"]
+
+
+def _step_of_times(seen: Seen, form: str) -> list[str]:
+    """Declare what times of day are all multiples of, where that is more than the format says."""
+    read = f"epoch(try_strptime(trim(v), {literal(seen.spelling.format or form)}))" if seen.of_text else "epoch(v)"
+    found = seen.multiple_of(read, [one for one in _STEPS if (60 if "%S" not in form else 1) < one <= 3600])
+    return [] if found is None else [f"step = {quote(_STEPS[found])}"]
 
 
 def _day(moment: Any, zone: str | None = None) -> date:

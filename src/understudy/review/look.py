@@ -5,6 +5,7 @@ NOT PRIVATE: looks at all values of a column, for a draft.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -74,6 +75,12 @@ class Seen:
         """Whether a condition on ``v`` holds for every value."""
         [(answer,)] = self.opened.ask(f"SELECT bool_and({condition}) FROM (SELECT {identifier(self.name)} AS v FROM {VIEW})")
         return answer is not False
+
+    def multiple_of(self, seconds: str, steps: Sequence[int]) -> int | None:
+        """Return the first of ``steps`` that every moment of ``v`` is a multiple of, in the SQL of its ``seconds``."""
+        asked = ", ".join(f"bool_and(({seconds}) % {step} = 0)" for step in steps)
+        [answers] = self.opened.ask(f"SELECT {asked} FROM (SELECT {identifier(self.name)} AS v FROM {VIEW})")
+        return next((step for step, holds in zip(steps, answers, strict=True) if holds), None)
 
     def ranked(self, most: int) -> list[tuple[str, int]]:
         """Return the commonest texts, at most ``most``, and how many rows have each."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.review.blocks import Block, listed, number, quote
-from understudy.review.calendar import ending, slips
+from understudy.review.calendar import ending, slips, step_of_day
 from understudy.review.look import Seen
 from understudy.review.names import is_clock, is_identifier, person_or_nothing
 from understudy.review.numbers import missing_codes, step_of
@@ -137,7 +137,8 @@ def _clock(numbers: Numbers) -> Block | None:
     small = pa.types.is_integer(held) and np.iinfo(str(held)).max > 2400
     kept = held if small else "int64" if numbers.whole else "float64"
     last, mark = ending("2400", seen=2400 in numbers.counted.values)
-    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"', *last], mark, middle="12:00:00")
+    step = step_of_day([int(value // 100 * 60 + value % 100) for value in numbers.counted.values])
+    return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"', *step, *last], mark, middle="12:00:00")
 
 
 def _numbers(seen: Seen, whole: bool) -> Numbers:
