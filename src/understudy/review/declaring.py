@@ -14,9 +14,10 @@ from understudy.review.marks import Mark, accept, change, marks_of
 
 _NAME = r"(?:`[^`]+`|[A-Za-z_][A-Za-z0-9_]*)"
 _ORDER = re.compile(rf"{_NAME} <= {_NAME}")
-_FOLLOWS = re.compile(rf"({_NAME}) = ({_NAME} \+ \w+\({_NAME}\))")
+_FOLLOWS = re.compile(rf"({_NAME}) = ({_NAME} \+ \w+\({_NAME}\)|\w+\({_NAME}\))")
+_COLUMN = re.compile(rf"{_NAME}(?![\w(])")
 _LOOKUP = re.compile(r'as kind = "derived", with (of = "(?:[^"\\]|\\.)*") and (lookup = \{.*\})\.$')
-_ORDERS, _LENGTHS = re.compile(r"^in all rows (.*?)\. An order"), re.compile(r" In all rows (.*?): if that is so")
+_ORDERS, _DERIVED = re.compile(r"^in all rows (.*?)\. An order"), re.compile(r"[Ii]n all rows (.*?): if that is so")
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,14 @@ class Proposal:
     settings: tuple[str, ...] = ()
 
     def goes_with(self, others: Sequence[Proposal]) -> bool:
-        """Whether it can stand beside what was declared: no order has a derived column."""
-        names = {one.strip("`") for one in re.findall(_NAME, self.rule)}
-        return self.column is not None or not names & {one.column for one in others}
+        """Whether it can stand beside what was declared: no order, and no derived column, has a derived one."""
+        names = self.names - {self.column}
+        return not names & {one.column for one in others} and all(self.column not in one.names for one in others)
+
+    @property
+    def names(self) -> set[str]:
+        """The columns that it is about."""
+        return {one.strip("`") for one in _COLUMN.findall(self.rule)}
 
 
 def proposals_of(mark: Mark) -> list[Proposal]:
@@ -38,8 +44,9 @@ def proposals_of(mark: Mark) -> list[Proposal]:
     if mark.column is not None:
         found = _LOOKUP.search(mark.message)
         return [Proposal(f"{mark.column} by its lookup", mark.column, found.groups())] if found else []
-    orders, lengths = _ORDERS.search(mark.message), _LENGTHS.search(mark.message)
-    following = _FOLLOWS.findall(lengths[1]) if lengths else []
+    orders = _ORDERS.search(mark.message)
+    follows = _DERIVED.search(mark.message, orders.end() if orders else 0)
+    following = _FOLLOWS.findall(follows[1]) if follows else []
     derived = [Proposal(f"{name} = {rule}", name.strip("`"), (f"expression = {quote(rule)}",)) for name, rule in following]
     return derived + [Proposal(rule) for rule in (_ORDER.findall(orders[1]) if orders else [])]
 

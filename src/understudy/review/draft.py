@@ -21,7 +21,7 @@ from understudy.review.listing import SIGNS, draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
 from understudy.review.opening import VIEW, Opened, open_data
-from understudy.review.ordered import orders_mark
+from understudy.review.ordered import rules_mark
 from understudy.schema.reading import is_text
 from understudy.schema.signs import Signs
 
@@ -43,7 +43,7 @@ def draft_schema(data: Any) -> str:
     with open_data(data) as opened:
         seen = [look(opened, field) for field in opened.types]
         blocks = with_dependencies(opened, seen, _columns(seen))
-        head = HEADER + _nullable(blocks) + orders_mark(opened, seen, blocks) + _csv(opened) + _odd_lines(data, opened)
+        head = HEADER + _nullable(blocks) + rules_mark(opened, seen, blocks) + _csv(opened) + _odd_lines(data, opened)
         empty = opened.ask(f"SELECT count(*) FROM {VIEW}") == [(0,)]
     if empty:
         raise SourceError("The table has no rows to look at; write the schema by hand.")

@@ -16,19 +16,13 @@ Found = tuple[str, str, str, str]
 _FEWEST = 100
 
 
-def lengths_words(
+def lengths_between(
     opened: Opened, pairs: Sequence[tuple[str, str]], lengths: Sequence[str], word: Callable[[str], str]
-) -> str:
-    """Say which later moment of ``pairs`` is the earlier one and so many minutes; nothing where none is."""
+) -> dict[str, str]:
+    """Return the rule of each later moment of ``pairs`` that is the earlier one and so many minutes."""
     found = _following(opened, [(high, low, unit, name) for low, high in pairs for name in lengths for unit in UNITS])
     first = {high: (low, unit, name) for high, low, unit, name in reversed(found)}
-    rules = [f"{word(high)} = {word(low)} + {unit}({word(name)})" for high, (low, unit, name) in first.items()]
-    if not rules:
-        return ""
-    return (
-        f" In all rows {', '.join(rules)}: if that is so by what they mean, declare the one before the equals sign as "
-        'kind = "derived", with what stands behind as its expression.'
-    )
+    return {high: f"{word(high)} = {word(low)} + {unit}({word(name)})" for high, (low, unit, name) in first.items()}
 
 
 def _following(opened: Opened, candidates: Sequence[Found]) -> list[Found]:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.review.blocks import MARK, Block
-from understudy.review.lengths import lengths_words
+from understudy.review.lengths import lengths_between
 from understudy.review.look import Seen
 from understudy.review.opening import VIEW, Opened
+from understudy.review.parts import parts_of_moments
 from understudy.schema.rules import KEYWORDS
 from understudy.source.duck import identifier
 
@@ -30,19 +31,31 @@ _SPACES = {"integer": "number", "real": "number", "date": "date", "datetime": "d
 Pair = tuple[str, str]
 
 
-def orders_mark(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> str:
-    """Return the mark that proposes orders between columns; nothing where there are none."""
+def rules_mark(opened: Opened, seen: Sequence[Seen], blocks: Sequence[Block]) -> str:
+    """Return the mark that proposes orders between columns, and moments and their parts that follow; nothing without any."""
     spaces = {one.name: space for one, block in zip(seen, blocks, strict=True) if (space := _space(block))}
     pairs = _nearest(_holding(opened, _likely(opened, spaces)))[:_MOST]
-    if not pairs:
-        return ""
     whole = [block.name for block in blocks if block.name in spaces and block.lines[0] == 'kind = "integer"']
     moments = [(low, high) for low, high in pairs if spaces[low] != "number"]
+    lengths = lengths_between(opened, moments, whole, _word) if moments else {}
+    follow = [*lengths.values(), *parts_of_moments(opened, seen, blocks, lengths, _word)]
+    words = [*([_ordered(pairs)] if pairs else []), *([_derived(follow)] if follow else [])]
+    return f"{MARK}{' '.join(words)[0].lower()}{' '.join(words)[1:]}\n" if words else ""
+
+
+def _ordered(pairs: Sequence[Pair]) -> str:
     rules = ", ".join(f"{_word(low)} <= {_word(high)}" for low, high in pairs)
     return (
-        f"{MARK}in all rows {rules}. An order that holds by what the columns mean is declared by a [[zeros]] section with "
+        f"In all rows {rules}. An order that holds by what the columns mean is declared by a [[zeros]] section with "
         f'always = "{_word(pairs[0][0])} <= {_word(pairs[0][1])}": no synthetic row breaks it then. Accepted, none is '
-        f"declared.{lengths_words(opened, moments, whole, _word)}\n"
+        "declared."
+    )
+
+
+def _derived(rules: Sequence[str]) -> str:
+    return (
+        f"In all rows {', '.join(rules)}: if that is so by what they mean, declare the one before the equals sign as "
+        'kind = "derived", with what stands behind as its expression.'
     )
 
 
