@@ -211,6 +211,21 @@ def test_such_columns_can_be_gone_through_one_by_one(alike: Path) -> None:
     assert not load_schema(alike).draft
 
 
+def test_going_one_by_one_begins_with_the_columns_that_were_opened(drafted: Path, tmp_path: Path) -> None:
+    lines = "".join(f"{'xyz'[i % 3]},{i % 90},{i * 7 % 50},{'pqrs'[i % 4]}\n" for i in range(400))
+    (tmp_path / "b.csv").write_text("town,wage,dose,ward\n" + lines)
+    path = tmp_path / "b.toml"
+    path.write_text(draft_schema(tmp_path / "b.csv"))
+    asked = re.findall(r'left. (Column "\w+"|\d columns)', review(path, "osaoaaq").output)
+    assert asked == ["2 columns", 'Column "town"', 'Column "ward"', "2 columns", 'Column "wage"', 'Column "dose"']
+
+
+def test_a_key_that_does_nothing_is_told_which_do(alike: Path) -> None:
+    result = review(alike, "xq")
+    assert '"x" does nothing here. Press one of these: [a]ccept all, [o]ne by one,' in result.output
+    assert left(alike) == ["town", "ward", "wing", "wage"]
+
+
 def test_what_was_skipped_is_not_accepted_with_the_rest(alike: Path) -> None:
     result = review(alike, "ostq")
     assert "Accepted for ward, wing." in result.output
@@ -240,7 +255,8 @@ def test_identifiers_are_left_out_together_or_one_is_the_person(tmp_path: Path) 
 def test_a_column_is_declared_to_be_the_person(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("patient_id,town\n" + "".join(f"n{i % 600},{'xyz'[i % 3]}\n" for i in range(3000)))
     CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.toml")])
-    result = review(tmp_path / "a.toml", "p3\nay")
+    result = review(tmp_path / "a.toml", "po\n0\n3\nay")
+    assert result.output.count("Write a whole number from 1, such as 5.") == 2
     assert result.exit_code == 0, result.output
     schema = load_schema(tmp_path / "a.toml")
     assert schema.person is not None

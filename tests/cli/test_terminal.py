@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from understudy import draft_schema
-from understudy.cli.terminal import escaped
+from understudy.cli.terminal import escaped, wrapped
 from understudy.schema import parse_schema
 
 
@@ -25,6 +25,18 @@ def test_a_terminal_is_sent_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert screen.getvalue() == "name \\x9b2J é\n"
     assert file.getvalue() == "name \x9b2J é\n"  # what is kept is kept as it is
     assert sys.stdout is screen
+
+
+def test_long_lines_are_broken_between_words_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "the values that were seen, of-which-few  rows have some, and a-word-that-is-longer-than-all-of-the-terminal"
+    assert wrapped(words) == words
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = wrapped(f"  {words}", "    ").split("\n")
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 50
+    assert {*" ".join(lines).split()} == {*words.split()}
+    assert all(line.startswith("    ") for line in lines[1:])
 
 
 def test_a_draft_spells_them() -> None:

@@ -5,12 +5,14 @@ Reads and writes the schema file alone. Every decision is written at once, so th
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
+from understudy.cli.terminal import wrapped
 from understudy.errors import UserError
 from understudy.review.declaring import Proposal, declare, proposals_of
 from understudy.review.groups import Group, Question, accept_all, columns_of, groups_of, is_cut, leave_all_out, open_all
@@ -56,22 +58,30 @@ def review(path: Path) -> None:
     text = read_text(path)
     if marks_of(text):
         click.echo("Not private: a draft shows what was seen in the table. Keep what this shows with the table.", err=True)
-    apart: set[Question] = set()
+    apart: list[Question] = []
     skipped: set[tuple[str | None, str]] = set()
-    while groups := [group for group in groups_of(text, apart) if _name(group) not in skipped]:
+    while groups := [group for group in _opened_first(text, apart) if _name(group) not in skipped]:
         group, like = groups[0], _like(groups)
-        click.echo(f"\n{len(groups)} left. {_shown(text, group)}")
+        click.echo("\n" + _shown(text, group, f"{len(groups)} left. "))
         key = _key(text, group, like)
         if key == "q":
             break
         if key == "s" or (key == "e" and _is_by_hand(group)):
             skipped.add(_name(group))
         elif key == "o" and group.question is not None:
-            apart.add(group.question)
+            apart.insert(0, group.question)
         elif _is_valid(decided := _decided(key, text, group, like)):
             text = decided
             path.write_text(text, encoding="utf-8")
     _end(path, text)
+
+
+def _opened_first(text: str, apart: list[Question]) -> list[Group]:
+    """Return the decisions that are left; first those that are gone through one by one, the last so opened before others."""
+    places = {question: place for place, question in enumerate(apart)}
+    return sorted(
+        groups_of(text, apart), key=lambda one: places.get(one.question, len(apart)) if one.question else len(apart)
+    )
 
 
 def _name(group: Group) -> tuple[str | None, str]:
@@ -105,18 +115,19 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _shown(text: str, group: Group) -> str:
-    """Return what is asked, and what it is about."""
+def _shown(text: str, group: Group, left: str) -> str:
+    """Return what is asked, and what it is about, behind a word on what is ``left``."""
     mark = group.marks[0]
     if len(group.marks) > 1 and group.question is not None:
-        return f"{len(group.marks)} columns: {group.question.asks}\n\n{_indented(columns_of(text, group))}\n"
+        asks = wrapped(f"{left}{len(group.marks)} columns: {group.question.asks}")
+        return f"{asks}\n\n{_indented(columns_of(text, group))}\n"
     about = "" if mark.column is None else f'Column "{mark.column}": '
     block = shown(text, mark)
-    return f"{about}{mark.message}" + (f"\n\n{_indented(block.splitlines())}\n" if block else "")
+    return wrapped(f"{left}{about}{mark.message}") + (f"\n\n{_indented(block.splitlines())}\n" if block else "")
 
 
 def _indented(lines: list[str]) -> str:
-    return "\n".join(f"    {line}" for line in lines)
+    return "\n".join(wrapped(f"    {line}", "        ") for line in lines)
 
 
 def _key(text: str, group: Group, like: Group) -> str:
@@ -152,6 +163,8 @@ def _wait_for(known: Mapping[str, str]) -> str:
     while (key := _pressed()) not in known:
         if key in ("\x03", "\x04", ""):
             raise click.Abort
+        pressed = f'"{key}"' if key.isprintable() and key.strip() else "That key"
+        click.echo(f"\n{pressed} does nothing here. Press one of these: {words}? ", nl=False)
     click.echo(key)
     return key
 
@@ -210,8 +223,14 @@ def _edit_missing(text: str, mark: Mark) -> str:
 
 
 def _declare_person(text: str, mark: Mark) -> str:
-    rows = click.prompt("How many rows of each person are used at most", type=click.IntRange(min=1), default=5)
+    rows = click.prompt("How many rows of each person are used at most", value_proc=_rows, default=5)
     return declare_person(text, mark, rows)
+
+
+def _rows(answer: str) -> int:
+    if not re.fullmatch(r" *0*[1-9][0-9]{0,8} *", answer):
+        raise click.BadParameter("Write a whole number from 1, such as 5.")
+    return int(answer)
 
 
 def _declare(text: str, mark: Mark) -> str:
@@ -253,14 +272,8 @@ def _end(path: Path, text: str) -> None:
     if not parse_schema(text).draft:
         click.echo(f"\n{path} holds no mark, and is no draft.")
         return
-    click.echo(
-        "\nNothing is left to decide. Is all of the file known without the data, so that it may be used? [y]es, [n]o? ",
-        nl=False,
-    )
-    while (key := _pressed()) not in ("y", "n"):
-        if key in ("\x03", "\x04", ""):
-            raise click.Abort
-    click.echo(key)
+    click.echo("\nNothing is left to decide. Is all of the file known without the data, so that it may be used? ", nl=False)
+    key = _wait_for({"y": "yes", "n": "no"})
     if key == "y":
         path.write_text(finish(text), encoding="utf-8")
         click.echo(f"{path} is reviewed (draft = false).")

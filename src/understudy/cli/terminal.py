@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -35,3 +37,20 @@ def escaped() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def wrapped(text: str, further: str = "") -> str:
+    """Return a line for people, broken between words where the terminal is narrower; ``further`` lines begin so."""
+    if not sys.stdout.isatty():
+        return text
+    width = max(40, shutil.get_terminal_size().columns)
+    lines = textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=further,
+        expand_tabs=False,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) or text
