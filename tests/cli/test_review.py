@@ -319,3 +319,29 @@ def test_a_lookup_that_all_rows_keep_is_declared_by_a_key(number: bool, tmp_path
     assert [column.name for column in schema.derived] == ["years"]
     assert check_schema(tmp_path / "a.csv", schema) == []
     assert marks_of(path.read_text()) == []
+
+
+def test_a_draft_without_a_decision_says_so_and_a_review_of_it_is_one_key(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,sex\n" + "".join(f"{20 + i % 50},{'fm'[i % 2]}\n" for i in range(400)))
+    path = tmp_path / "a.toml"
+    result = CliRunner().invoke(main, ["schema", "draft", str(tmp_path / "a.csv"), "-o", str(path)])
+    assert "REVIEW" not in result.stderr
+    assert "no decision is left" in result.stderr
+    refused = CliRunner().invoke(
+        main, ["synthesize", str(tmp_path / "a.csv"), "-s", str(path), "-e", "1", "-o", str(tmp_path / "r")]
+    )
+    assert "REVIEW" not in refused.stderr
+    assert "Run understudy schema review" in refused.stderr
+    assert review(path, "y").exit_code == 0
+    assert not load_schema(path).draft
+
+
+def test_the_head_of_a_reviewed_file_says_what_is_true_then(drafted: Path) -> None:
+    assert drafted.read_text().startswith("# DRAFT. This schema was written by looking at the data itself.")
+    review(drafted, "aaaay")
+    head, _, rest = drafted.read_text().partition("[table]")
+    assert head.startswith(
+        "# REVIEWED. A draft of this schema was written by looking at the data. A person has gone through"
+    )
+    assert "REVIEW:" not in head
+    assert rest.startswith("\ndraft = false")

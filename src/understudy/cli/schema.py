@@ -72,15 +72,23 @@ def draft_command(output: Path | None, force: bool, **data: Any) -> None:
 
 def _drafted(text: str, output: Path | None) -> str:
     where = "The draft above" if output is None else f"{output}"
+    command = f"understudy schema review {output or 'FILE'}"
+    if not marks_of(text):
+        return (
+            f"{where} was written by looking at the data. What it declares follows from names, types and common words "
+            f"alone: no decision is left.\nRead it, and say that it may be used: {command}"
+        )
     return (
         f"{where} was written by looking at the data. Used unreviewed, it would disclose what it saw.\n"
-        f"{_left(text)} Go through them: understudy schema review {output or 'FILE'}"
+        f"{_left(text)} Go through them: {command}"
     )
 
 
 def _left(text: str) -> str:
     """Say how many decisions are left: columns of which the same is asked are one."""
     decisions, columns = len(groups_of(text)), len({mark.column for mark in marks_of(text)} - {None})
+    if decisions == 0:
+        return "No decision is left to you."
     are = "1 decision is" if decisions == 1 else f"{decisions} decisions are"
     about = "" if columns == 0 else ", about 1 column" if columns == 1 else f", about {columns} columns"
     return f"{are} left to you{about}, marked REVIEW."

@@ -31,7 +31,7 @@ HEADER = """\
 # Used as it stands, it would disclose what it saw: bounds, categories, where values are missing. Each line that
 # begins with "# REVIEW:" is a decision for a person: replace what was seen by what is known without the data (a code
 # book, a law, common sense), then delete the line. "understudy schema review" goes through them, those that ask the
-# same together. When none is left, set draft = false.
+# same together. When none is left, set draft = false, and delete these lines.
 
 [table]
 draft = true

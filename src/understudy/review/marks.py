@@ -16,6 +16,11 @@ from understudy.review.blocks import MARK, header
 from understudy.schema.lines import toml_lines
 from understudy.schema.problems import FIELDS
 
+REVIEWED = """\
+# REVIEWED. A draft of this schema was written by looking at the data. A person has gone through it since, and says that
+# all that stands here is known without the data.
+"""
+"""What a file begins with once it is no draft."""
 _COLUMN = re.compile(r"^(# )?(\[columns\..+\])\s*(#.*)?$")
 _PART = re.compile(r"^(\[|# REVIEW:|# Left out|# \[)")
 _WAYS_TO_BIN = (("edges",), ("min", "max", "bins"), ("min", "max", "width"))
@@ -194,7 +199,8 @@ def finish(text: str) -> str:
     """Return the file as one that was reviewed."""
     if marks_of(text):
         raise UserError("There are decisions left.")
-    return re.sub(r"^draft = true[^\n]*", "draft = false", text, count=1, flags=re.MULTILINE)
+    text = re.sub(r"^draft = true[^\n]*", "draft = false", text, count=1, flags=re.MULTILINE)
+    return re.sub(r"\A# DRAFT\.[^\n]*\n(#[^\n]*\n)*", REVIEWED, text)
 
 
 def _replaced(text: str, start: int, end: int, new: list[str]) -> str:

@@ -269,8 +269,8 @@ def require_reviewed(schema: Schema) -> None:
     """Refuse a draft: it was written by looking at the data, and used unreviewed it discloses what it saw."""
     if schema.draft:
         raise SchemaError(
-            f"{schema.source} is still a draft, written by looking at the data. Go through its lines marked "
-            "REVIEW (understudy schema review), then set draft = false under [table]."
+            f"{schema.source} is still a draft, written by looking at the data. Run understudy schema review: it goes "
+            "through what is left to decide, and then sets draft = false under [table]."
         )
 
 
