@@ -55,6 +55,13 @@ def test_every_format_has_slips(form: str, tmp_path: Path) -> None:
     assert "1 of 2,940 values is not in this format" in mark_of(text)
 
 
+def test_a_slip_among_days_in_eight_digits_makes_no_numbers_of_them(tmp_path: Path) -> None:
+    days = ["20230231" if i == 7 else "0" if i % 50 == 0 else f"{day:%Y%m%d}" for i, day in enumerate(DAYS)]
+    text = drafted(tmp_path, day=days, number=[str(20220000 + i * 7 % 1500) for i in range(ROWS)])
+    assert [column.kind for column in parse_schema(text).columns] == ["date", "integer"]
+    assert "61 of 3,000 values are not in this format, and become missing" in mark_of(text)
+
+
 def test_a_column_that_is_half_days_stays_text(tmp_path: Path) -> None:
     days = [f"{day:%d.%m.%Y}" if i % 5 else f"week {i % 300}" for i, day in enumerate(DAYS)]
     text = drafted(tmp_path, day=days, length=[f"{i * 7 % 27}:{i % 60:02}" for i in range(ROWS)], sex=["f"] * ROWS)

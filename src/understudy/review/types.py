@@ -183,7 +183,15 @@ def spelling(ask: Ask, marks: Dialect = PLAIN, *, signed: bool = False) -> Spell
     found = first_of(ask, [replace(one, marks=marks) for one in CANDIDATES])
     if found is None and signed and (signs := signs_of(ask)):
         found = first_of(ask, [Spelling(kind, marks=marks, signs=signs) for kind in ("BIGINT", "DOUBLE")])
+    if found is not None and found.type == "BIGINT":
+        return _days_in_digits(ask) or found
     return found or Spelling("VARCHAR")
+
+
+def _days_in_digits(ask: Ask) -> Spelling | None:
+    """Return days in eight digits where nearly all whole numbers are: 20230231 beside them is a slip, and no number."""
+    long, rows = ask(f"{_rows_of(_UNMARKED, 'length(v) = 8')}, {_rows_of(_UNMARKED)}")
+    return nearly(ask, [Spelling("DATE", _BARE_DAY)]) if long >= _NEARLY["DATE"] * rows > 0 else None
 
 
 def signs_of(ask: Ask) -> Signs:
@@ -210,7 +218,7 @@ def first_of(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
 
 def nearly(ask: Ask, candidates: Sequence[Spelling]) -> Spelling | None:
     """Return the one that most rows fit, if nearly all do but for what means "missing"; none where codes may be meant."""
-    known = [one for one in candidates if one.type in _NEARLY and one.format != _BARE_DAY]
+    known = [one for one in candidates if one.type in _NEARLY]
     with_digits = _rows_of(_UNMARKED, "regexp_matches(v, '[0-9]')")
     texts, digits = ask(f"{_rows_of(_UNMARKED)}, {with_digits}")
     if not known or not texts or digits < min(_NEARLY.values()) * texts:
