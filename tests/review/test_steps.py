@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.review import check_schema, draft_schema
+from understudy.review.marks import marks_of
 from understudy.schema import parse_schema
 
 ROWS = 1000
@@ -53,6 +54,8 @@ def test_times_of_day_have_the_step_of_all(form: str, minutes: int, tmp_path: Pa
     declared = tomllib.loads(text)["columns"]["dep_time"]
     if form == "%H%M" and declared["kind"] == "categorical":
         return  # few of four digits may be codes
+    [*marked] = (mark.message for mark in marks_of(text) if mark.column == "dep_time")
+    assert any("all times that were seen are multiples of" in message for message in marked) == ("step" in declared)
     assert declared.get("step") == (STEPS[minutes] if minutes > 1 or form in ("%H:%M:%S", "Arrow") else None)
     assert check_schema(table, parse_schema(text)) == []
     back = parse_schema(text).decode(np.zeros((50, len(parse_schema(text).columns)), np.int32), np.random.default_rng(0))

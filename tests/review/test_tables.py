@@ -256,3 +256,10 @@ def test_the_conversion_that_is_advised_works(tmp_path: Path) -> None:
     assert (python, flag) == ("python", "-c")
     exec(script)
     assert pq.read_table(tmp_path / "a.parquet").to_pydict() == {"a": ["1", "2"], "b": ["two\nlines ü", "x"]}
+
+
+@pytest.mark.parametrize("first", ["Report of 2023", 'a, "b\nin years",c', "a,b"])
+def test_a_first_line_with_fewer_fields_than_all_others_holds_no_names(first: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{first}\n" + "1,2,3\n" * 300)
+    with pytest.raises(SourceError, match="Nearly all lines of the file have more fields than its first line"):
+        draft_schema(tmp_path / "a.csv")

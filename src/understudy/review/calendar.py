@@ -33,11 +33,11 @@ def draft_time(seen: Seen) -> Block:
     lines = [] if form == "%H:%M" else [f"format = {quote(form)}"]
     spelled = end_of_day(form) or ""
     last, mark = ending(spelled, seen=bool(spelled) and seen.of_text and not seen.holds(f"trim(v) <> {literal(spelled)}"))
-    mark = "; ".join(part for part in (mark, MAY_BE_LENGTHS if form == "%-H:%M:%S" else "") if part)
+    step, regular = _step_of_times(seen, "%H:%M:%S" if pa.types.is_time(seen.type) else form)
+    mark = "; ".join(part for part in (mark, MAY_BE_LENGTHS if form == "%-H:%M:%S" else "", regular) if part)
     if pa.types.is_time(seen.type):
         lines = ['format = "%H:%M:%S"', 'type = "time32[s]"' if pa.types.is_time32(seen.type) else 'type = "time64[us]"']
-    form = "%H:%M:%S" if pa.types.is_time(seen.type) else form
-    return _block(seen, ['kind = "time"', *lines, *_step_of_times(seen, form), *last], mark, "12:00:00")
+    return _block(seen, ['kind = "time"', *lines, *step, *last], mark, "12:00:00")
 
 
 def ending(spelled: str, *, seen: bool) -> tuple[list[str], str]:
@@ -135,18 +135,24 @@ def _fits_zone(seconds: int, zone: str, ends: Sequence[date]) -> bool:
     return (seconds <= 3600 or zone == "UTC") and not any(one.timestamp() % seconds for one in starts)
 
 
-def step_of_day(minutes: Collection[int]) -> list[str]:
-    """Declare what times of day, in minutes, are all multiples of, where that is more than one."""
+def step_of_day(minutes: Collection[int]) -> tuple[list[str], str]:
+    """Return the setting, and the mark, of what times of day in minutes are all multiples of; empty for one minute."""
     steps = (seconds for seconds in _STEPS if 60 < seconds <= 3600)
-    found = next((seconds for seconds in steps if not any(60 * one % seconds for one in minutes)), None)
-    return [] if found is None else [f"step = {quote(_STEPS[found])}"]
+    return _stepped(next((seconds for seconds in steps if not any(60 * one % seconds for one in minutes)), None))
 
 
-def _step_of_times(seen: Seen, form: str) -> list[str]:
-    """Declare what times of day are all multiples of, where that is more than the format says."""
+def _stepped(seconds: int | None) -> tuple[list[str], str]:
+    if seconds is None:
+        return [], ""
+    step = _STEPS[seconds]
+    return [f"step = {quote(step)}"], f"all times that were seen are multiples of {step}; take step away where others can be"
+
+
+def _step_of_times(seen: Seen, form: str) -> tuple[list[str], str]:
+    """Return the setting, and the mark, of what times of day are all multiples of, beyond what the format says."""
     read = f"epoch(try_strptime(trim(v), {literal(seen.spelling.format or form)}))" if seen.of_text else "epoch(v)"
-    found = seen.multiple_of(read, [one for one in _STEPS if (60 if "%S" not in form else 1) < one <= 3600])
-    return [] if found is None else [f"step = {quote(_STEPS[found])}"]
+    finest = 60 if "%S" not in form else 1
+    return _stepped(seen.multiple_of(read, [one for one in _STEPS if finest < one <= 3600]))
 
 
 def _day(moment: Any, zone: str | None = None) -> date:

@@ -16,7 +16,7 @@ from understudy.errors import SourceError
 from understudy.review.blocks import MARK, Block, quote
 from understudy.review.calendar import draft_date, draft_datetime, draft_time
 from understudy.review.dependencies import with_dependencies
-from understudy.review.faults import GOES, line_faults
+from understudy.review.faults import GOES, LONG, line_faults
 from understudy.review.listing import SIGNS, draft_boolean, draft_text
 from understudy.review.look import Seen, look
 from understudy.review.numeric import draft_integer, draft_real
@@ -25,6 +25,7 @@ from understudy.review.ordered import rules_mark
 from understudy.schema.reading import is_text
 from understudy.schema.signs import Signs
 
+_NEARLY_ALL = 0.9
 HEADER = """\
 # DRAFT. This schema was written by looking at the data itself.
 #
@@ -77,6 +78,13 @@ def _odd_lines(data: Any, opened: Opened) -> str:
     if opened.dialect is None:
         return ""
     found = line_faults(opened.dialect.csv(data), None)
+    [(rows,)] = opened.ask(f"SELECT count(*) FROM {VIEW}")
+    if found[LONG] > _NEARLY_ALL * rows:
+        raise SourceError(
+            "Nearly all lines of the file have more fields than its first line, so that this hardly holds the names of the "
+            "columns. Is there a title above them, or a line break in one? Write the names in one line, or give them with "
+            "--header A,B,C."
+        )
     lines = [f"# {rows:,} of its lines: {fault}; {GOES[fault]}.\n" for fault, rows in found.items() if rows]
     return "".join(["\n# The file is not written evenly:\n", *lines]) if lines else ""
 

@@ -75,9 +75,10 @@ QUESTIONS = (
         r"whether the day[^;]* comes first|years of two digits are of the hundred from the year of min on",
     ),
     Question(
-        r" was seen, and is kept as the end of the day|^hours without a zero in front",
-        "the end of a day was seen beside times of day, or hours without a zero in front, which may be lengths of time. "
-        "Accept that, if you know it without the data, and they say when; what says how long is better written as numbers.",
+        r" was seen, and is kept as the end of the day|^hours without a zero in front|^all times that were seen",
+        "of times of day more was seen: the end of the day (2400), a step that all are multiples of, or hours without a "
+        "zero in front, which may be lengths of time. Accept that, if you know it without the data, and they say when; "
+        "what says how long is better written as numbers.",
         r"\d\S* was seen|hours without a zero in front",
     ),
     Question(

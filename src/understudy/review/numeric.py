@@ -137,7 +137,8 @@ def _clock(numbers: Numbers) -> Block | None:
     small = pa.types.is_integer(held) and np.iinfo(str(held)).max > 2400
     kept = held if small else "int64" if numbers.whole else "float64"
     last, mark = ending("2400", seen=2400 in numbers.counted.values)
-    step = step_of_day([int(value // 100 * 60 + value % 100) for value in numbers.counted.values])
+    step, regular = step_of_day([int(value // 100 * 60 + value % 100) for value in numbers.counted.values])
+    mark = "; ".join(filter(None, (mark, regular)))
     return numbers.block(['kind = "time"', 'format = "%H%M"', f'type = "{kept}"', *step, *last], mark, middle="12:00:00")
 
 
