@@ -32,7 +32,7 @@ def films() -> pd.DataFrame:
             "year": at.dt.year,
             "shown at": at,
             "hour": at.dt.hour,
-            "weekday": at.dt.dayofweek + 1,
+            "weekday": at.dt.day_of_week + 1,
             "the quarter": at.dt.quarter.astype("int8"),
             "other": (at.dt.year + (np.arange(ROWS) == 7)).to_numpy(),
         }
