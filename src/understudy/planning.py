@@ -8,6 +8,7 @@ its size are typical, its error is the made-up table's own.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import pi, sqrt
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import CapacityError, UserError
+from understudy.errors import CapacityError, UnderstudyWarning, UserError
+from understudy.manifest.strength import warn_of_weakness
 from understudy.mechanism import DEFAULT, MECHANISMS, kind_of
 from understudy.mechanism.calibration import calibrated
 from understudy.mechanism.choosing import FORECASTS
@@ -160,6 +162,7 @@ def plan(
     if mechanism not in (DEFAULT, *FORECASTS) and mechanism in MECHANISMS:
         raise UserError(f'A plan is made for {", ".join((DEFAULT, *FORECASTS))}, not for "{mechanism}".')
     budget, options = budget_of(epsilon, delta, rho), options_of({}, max_size, time_limit if max_size == AUTO else None)
+    warn_of_weakness(budget, DEFAULT_DELTA)
     declared = schema_of(schema)
     used = _rows_used(declared, rows, persons)
     asked = Request.of(declared, budget, workload, mechanism, options, unit=unit, rows=used, memory=memory)
@@ -269,7 +272,9 @@ def _rehearse(asked: Request, rows: int, limit: str | float | None, progress: Ch
     own, how = codes[:, : len(schema.read)], asked.mechanism.name
     options = {**asked.options, **({"time_limit": limit} if "time_limit" in kind_of(how).takes else {})}
     told: dict[str, Any] = {"workload": workload, "mechanism": how, "progress": progress}
-    release = synthesize(own, _plain(schema), rho=rho, unit=unit, **told, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)  # the budget was made to fit fewer rows
+        release = synthesize(own, _plain(schema), rho=rho, unit=unit, **told, **options)
     seconds = monotonic() - began
     error, manifest = rehearsed_error(workload, codes, release), release.manifest
     return Rehearsal(len(codes), seconds, len(manifest.rounds), manifest.model.size, error, manifest.mechanism.ended)

@@ -21,6 +21,7 @@ from understudy.learning.opening import Opened, learn_open
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
+from understudy.manifest.strength import warn_of_weakness
 from understudy.mechanism import DEFAULT, Outcome
 from understudy.mechanism.memory import require_memory, rows_within
 from understudy.model import Device
@@ -28,6 +29,7 @@ from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
 from understudy.release.frames import Convert, converter_for
+from understudy.release.making import DEFAULT_DELTA
 from understudy.release.storage import refuse_existing, require_room
 from understudy.request import (
     Output,
@@ -111,6 +113,8 @@ def synthesize(
     with spending() as run:
         declared, beside = _reviewed(schema, seed), public is not None
         budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
+        if seed is None:
+            warn_of_weakness(budget, DEFAULT_DELTA)
         told: dict[str, Any] = {"unit": unit, "rows": rows, "memory": memory, "confidence": confidence, "seed": seed}
         asked = Request.of(declared, budget, workload, mechanism, taken, public=beside, **told).on(device)
         place = place_of(ledger, dataset, target := output_of(out), resume=resume, seeded=not asked.private)

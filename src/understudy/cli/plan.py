@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from understudy.cli.options import as_json, budget, print_json
+from understudy.cli.options import as_json, budget, print_json, warnings_told
 from understudy.manifest.promise import errors_listed, rounded_up
 from understudy.mechanism import DEFAULT
 from understudy.mechanism.choosing import FORECASTS
@@ -55,7 +55,8 @@ def plan(schema_path: str, memory: str | None, json_: bool, **settings: Any) -> 
     Arithmetic gives the noise, a model of cost time and memory. A rehearsal on a made-up table of the same schema gives
     time, size and an error.
     """
-    found = make_plan(schema_path, memory=memory, progress=None, **settings)
+    with warnings_told():
+        found = make_plan(schema_path, memory=memory, progress=None, **settings)
     if json_:
         print_json(found.describe())
     else:

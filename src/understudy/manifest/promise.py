@@ -13,6 +13,7 @@ from math import ceil, exp, log
 from typing import Any
 
 from understudy.manifest.manifest import Manifest, MechanismEntry, PrivacyEntry, PublicEntry
+from understudy.manifest.strength import CERTAIN, NOT_LITTLE, is_little, success
 from understudy.privacy import Unit, epsilon_of
 from understudy.privacy.amounts import parse_amount
 from understudy.privacy.cost import float_below
@@ -45,10 +46,8 @@ def factor(epsilon: float) -> str:
 
 
 def guess(epsilon: float, delta: float) -> str:
-    """Return how often the best guess between two neighbours is right at even odds: (e^ε + δ) / (e^ε + 1), rounded up."""
-    tiny = exp(-epsilon)
-    share = (1 + delta * tiny) / (1 + tiny)
-    up = ceil(min(share, 1.0) * 1000 - 1e-9) / 10
+    """Return how often the best guess between two neighbours is right at even odds, rounded up."""
+    up = ceil(success(epsilon, delta) * 1000 - 1e-9) / 10
     return "100%" if up >= 100 else f"{up:g}%"
 
 
@@ -131,8 +130,7 @@ def sentences(manifest: Manifest) -> list[str]:
     privacy, told = manifest.privacy, _told(manifest.privacy)
     delta = rounded_up(privacy.delta)
     return [
-        f"{_difference(privacy.epsilon, told.whom)} Whatever can be seen in this release could also have been seen, with a "
-        f"probability not far off, had {told.had}. How far at most, the next lines say.",
+        _difference(privacy, told),
         f"Somebody who knows {told.knows}, and would guess with even odds whether {told.whether}, is right at most "
         f"{guess(privacy.epsilon, privacy.delta)} of the time after seeing everything in this release, instead of 50%. "
         f"That is the worst case, for any {told.whom} at all, whatever computers they may have, now or later.",
@@ -285,9 +283,22 @@ def _neighbours(privacy: PrivacyEntry) -> str:
     return f"Neighbouring tables {changed} one {whom}: {placed}, and {dropped}."
 
 
-def _difference(epsilon: float, whom: str) -> str:
-    """Say how much one row or person can matter; no kind words for a large epsilon."""
-    if epsilon <= 2:
-        return f"No single {whom} makes much difference to this table."
-    much = f"How much difference a single {whom} makes to this table is limited"
-    return f"{much}, though not to little." if epsilon <= 6 else f"{much}, but the limit is weak: the budget is large."
+def _difference(privacy: PrivacyEntry, told: _Told) -> str:
+    """Say how much one row or person can matter, by how often an attacker is right; no kind words where that is often."""
+    right = success(privacy.epsilon, privacy.delta)
+    if is_little(privacy.epsilon, privacy.delta):
+        return (
+            f"No single {told.whom} makes much difference to this table. Whatever can be seen in this release could also "
+            f"have been seen, with a probability not far off, had {told.had}. How far at most, the next lines say."
+        )
+    much = f"How much difference a single {told.whom} makes to this table is"
+    if right >= CERTAIN:
+        much += " hardly limited: the budget is so large that next to nothing is promised."
+    elif right > NOT_LITTLE:
+        much += " limited, but the limit is weak: the budget is large."
+    else:
+        much += " limited, though not to little."
+    return (
+        f"{much} Whatever can be seen in this release might have been far less likely, or far likelier, had {told.had}. How "
+        "far at most, the next lines say."
+    )
