@@ -44,12 +44,19 @@ def as_html(manifest: Manifest, head: pa.Table) -> str:
     )
 
 
-ALONE = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
+ALONE = "no two columns were measured together: each is made by itself"
+_SMALL = "no two columns were measured together, for the budget is too small for so few rows: each is made by itself"
 
 
-def _alone(manifest: Manifest) -> bool:
-    """Whether each column is made by itself, though a model could have had pairs."""
-    return bool(manifest.model.cliques) and all(len(clique) == 1 for clique in manifest.model.cliques)
+def _alone(manifest: Manifest) -> list[tuple[str, str]]:
+    """Say that each column is made by itself, where pairs were asked for; and why, where that was nobody's choice."""
+    cliques, workload = manifest.model.cliques, manifest.workload
+    sizes = [len(one.attributes) for one in workload.marginals or ()] + ([workload.rule.size] if workload.rule else [])
+    if not cliques or max(map(len, cliques)) > 1 or max(sizes) < 2:
+        return []
+    how = manifest.mechanism
+    named = how.name == "independent" and not how.forecasts
+    return [("alone", ALONE if named or how.ended == "time" else _SMALL)]
 
 
 def _facts(manifest: Manifest) -> list[tuple[str, str]]:
@@ -74,6 +81,6 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
         *([("chosen", words)] if (words := chosen_words(manifest.mechanism)) else []),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
         ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy answers"),
-        *([("alone", ALONE)] if len(manifest.declaration["columns"]) > 1 and _alone(manifest) else []),
+        *_alone(manifest),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),
     ]
