@@ -232,7 +232,8 @@ def _noise(measurement: Measurement) -> tuple[Clique, float, bool]:
 def _origin(release: Reported) -> str:
     """Say where the schema comes from."""
     learnt = release.schema.table.learnt is not None
-    origin = "learnt from the rows, under a budget of its own," if learnt else "written by people"
+    declared = "written or reviewed without disclosing anything about the rows"  # as the card has it: a draft is not written
+    origin = "learnt from the rows, under a budget of its own," if learnt else declared
     words = opened_words(release.manifest)
     return f"{origin} ({words})" if words else origin
 
