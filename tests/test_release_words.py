@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from release_tables import quick, table
 from understudy import Answer, Release, synthesize
 from understudy.manifest.promise import assumptions, confidence, factor, guess, parameters, rounded_up, sentences
+from understudy.manifest.purposes import purposes_told
 from understudy.quantities import show_size
 from understudy.report import render_report
 from understudy.schema import parse_schema
@@ -114,3 +115,49 @@ def test_the_report_names_derived_columns() -> None:
     settings = {"epsilon": 1, "workload": "all-1way", "mechanism": "independent", "seed": 1, "progress": False}
     release = synthesize({"size": [1, 2] * 20}, parse_schema(text), **settings)  # type: ignore[arg-type]
     assert 'follow from other columns in every synthetic row: "twice" (size * 2).' in words_of(render_report(release))
+
+
+SMALL = "budget is too small for so few rows"
+
+
+@pytest.mark.parametrize(
+    ("workload", "mechanism", "said"),
+    [("all-1way", "auto", ""), ("all-2way", "aim2", SMALL), ("all-2way", "independent", "alone ")],
+)
+def test_columns_made_alone_are_told_where_pairs_were_asked_for_and_why(workload: str, mechanism: str, said: str) -> None:
+    shown = repr(quick(table(60), workload=workload, mechanism=mechanism, epsilon=0.01))
+    assert ("  alone " in shown) == bool(said)
+    assert said in shown
+    assert (SMALL in shown) == (said == SMALL)
+
+
+def test_the_report_does_not_say_that_people_wrote_a_drafted_schema() -> None:
+    release = quick(table(60))
+    words = "written or reviewed without disclosing anything about the rows"
+    assert words in " ".join(release.card.split())
+    assert words in words_of(render_report(release))
+    assert "written by people" not in words_of(render_report(release))
+
+
+def test_no_two_lines_of_the_budget_are_alike_and_each_noise_has_its_unit() -> None:
+    looks = "measure 651 sums (groups) of (pay inside its bins), gaussian noise of scale 667.266"
+    sums = "measure 1 sum (matrix) of (pay inside its bins), gaussian noise of scale 4e+06"
+    again = "measure (age), gaussian noise of scale 50"
+    found = purposes_told([looks, looks, sums, again, "select one of 4 marginals, epsilon = 0.1", again, again])
+    assert len(set(found)) == len(found)
+    assert found[0] == looks.replace(", g", ", finer bin by finer bin, g") + " rows"
+    assert "number by number where a finer bin has many rows" in found[1]
+    assert found[2].endswith("scale 4e+06 in units of its weights")
+    assert found[3:] == [
+        f"{again} rows",
+        "select one of 4 marginals, epsilon = 0.1",
+        *(f"{again} rows (time {n})" for n in (2, 3)),
+    ]
+
+
+def test_the_card_lists_them_so() -> None:
+    card = quick(table(60), workload="all-2way", mechanism="aim2").card
+    listed = [line.split("|")[2].strip() for line in card.split("| rho | share |")[1].splitlines() if line.startswith("| ")]
+    noisy = [line for line in listed if "noise of scale" in line]
+    assert noisy
+    assert all(re.search(r"noise of scale \S+ (rows|in units of its weights)", line) for line in noisy)

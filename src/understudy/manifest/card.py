@@ -20,6 +20,7 @@ from understudy.manifest.promise import (
     sentences,
     unit_words,
 )
+from understudy.manifest.purposes import purposes_told
 from understudy.schema import Schema
 
 WIDTH = 120
@@ -186,8 +187,9 @@ def _cells(cells: int) -> str:
 
 def _spending(manifest: Manifest) -> str:
     rho = manifest.privacy.rho.fraction
+    told = purposes_told([charge.purpose for charge in manifest.charges])
     rows = "\n".join(
-        f"| {number} | {_cell(charge.purpose)} | {charge.rho.value:.4g} | {float(charge.rho.fraction / rho):.2%} |"
-        for number, charge in enumerate(manifest.charges, start=1)
+        f"| {number} | {_cell(purpose)} | {charge.rho.value:.4g} | {float(charge.rho.fraction / rho):.2%} |"
+        for number, (charge, purpose) in enumerate(zip(manifest.charges, told, strict=True), start=1)
     )
     return f"## What the budget was spent on\n\n| | for | rho | share |\n|--:|---|--:|--:|\n{rows}"
