@@ -213,8 +213,31 @@ def test_a_check_says_how_many_rows_are_left_out() -> None:
     [found] = understudy.check_schema(visits(), PERSONS)
     assert (found.column, found.problem, found.rows) == ("patient", "beyond 4 rows of a person", left)
     assert understudy.check_schema(visits(), parse_schema(f'person = "patient"\nrows_per_person = 11\n{COLUMNS}')) == []
+
+
+def test_a_synthetic_table_is_checked_by_the_schema_of_its_persons(tmp_path: Path) -> None:
+    run = understudy.synthesize(visits(), PERSONS, **QUICK)
+    run.save(tmp_path / "rel")
+    with pytest.warns(
+        understudy.UnderstudyWarning, match=r'no column "patient".*synthetic table has none.*would be refused'
+    ):
+        assert understudy.check_schema(run.table, PERSONS) == []
+    marks = ["--separator", ",", "--encoding", "utf-8", "--decimal", ".", "--thousands", ""]
+    said = CliRunner().invoke(
+        main, ["schema", "check", f"{tmp_path}/rel/synthetic.csv", "-s", f"{tmp_path}/rel/schema.toml", *marks]
+    )
+    assert said.exit_code == 0, said.output
+    assert "Every value fits." in said.stdout
+    with pytest.warns(understudy.UnderstudyWarning):
+        [found] = understudy.check_schema({"ward": ["A", "?"], "stay": [1, 1]}, PERSONS)
+    assert (found.column, found.rows) == ("ward", 1)
+
+
+def test_one_file_of_many_without_the_person_is_refused(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "a.csv", index=False)
+    visits().drop(columns="patient").to_csv(tmp_path / "b.csv", index=False)
     with pytest.raises(SourceError, match='no column "patient"'):
-        understudy.check_schema({"ward": ["A"], "stay": [1]}, PERSONS)
+        understudy.check_schema(tmp_path / "*.csv", PERSONS)
 
 
 # The plan.
