@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import SourceError
-from understudy.review import check_schema
+from understudy.review import check_schema, draft_schema
 from understudy.schema import parse_schema
 from understudy.source import Csv, Sql, open_source
-from understudy.source.files import FilesReader
+from understudy.source.files import FilesReader, files_of, require_fields
+from understudy.source.opening import columns_of
 
 SCHEMA = parse_schema(
     """
@@ -217,3 +218,25 @@ def test_a_column_that_the_declared_names_lack_is_named(tmp_path: Path) -> None:
     ) as caught:
         FilesReader(Csv(tmp_path / "a.csv", header=["name", "Ages"]), ["name", "Age"])
     assert_silent(caught)
+
+
+def test_one_field_with_another_separator_is_told_in_a_whole_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "arzt.csv"
+    path.write_text("name;age\nann;1\n")
+    [file] = files_of(path)
+    with pytest.raises(SourceError) as caught:
+        require_fields(file, file.columns())
+    assert str(caught.value).startswith(f'The file "{path}" has one field in its first line with "," as separator')
+    assert " The file" not in str(caught.value)
+
+
+def test_a_column_without_a_name_is_named_by_its_place_and_stops_nobody_who_does_not_declare_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = pa.table([["ann", "bob"], [1, 2], [3, 4]], names=["name", "Age", " "])
+    pq.write_table(rows, path)
+    with pytest.raises(SourceError, match=r"a\.parquet.* without a name \(number 3 of 3\).*Rename it, or leave it out"):
+        draft_schema(path)
+    for table in (path, rows):
+        with pytest.raises(SourceError, match=r"without a name \(number 3 of 3\)"):
+            columns_of(table, None)
+    assert open_source(path, SCHEMA).count(BOTH)[0].sum() == 2

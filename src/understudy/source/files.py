@@ -77,7 +77,7 @@ def require_fields(file: File, columns: Sequence[str]) -> None:
     if len(columns) == 1 and any(mark in columns[0] for mark in _SEPARATORS if mark != file.dialect.separator):
         mark = {"\t": "a tab"}.get(file.dialect.separator, f'"{file.dialect.separator}"')
         raise SourceError(
-            f"With {mark} as separator the first line of {file.what} has one field, with another usual separator in it. "
+            f"{file.what} has one field in its first line with {mark} as separator, and another usual separator in that. "
             "Name the right one with --separator (separator=), or the one column with --header (header=)."
         )
 

@@ -45,6 +45,8 @@ class ColumnsReader:
             yield Batch(rows, tuple(self._columns[name].slice(start, rows) for name in names))
 
 
+MOST_NAMED = 12
+"""Missing columns that a message names."""
 HEADER = (
     " Does its first line hold the names of the columns? If not, give them with --header, or as header under [table.csv]."
 )
@@ -58,11 +60,30 @@ def require(declared: Iterable[str], found: Sequence[str], where: str, *, quote:
         hint = did_you_mean(missing[0], found) if quote else HEADER
         raise SourceError(f'{where} has no column "{missing[0]}", which the schema declares.{hint}')
     if missing:
-        listed = "".join(f'\n  "{name}".{did_you_mean(name, found)}' for name in missing)
-        raise SourceError(f"{where} has {len(missing)} columns less than the schema declares:{listed}")
+        raise SourceError(
+            f"{where} lacks {len(missing)} of the {len(wanted)} columns that the schema declares:{_listed(missing, found)}"
+        )
     for name in wanted:
         if found.count(name) > 1:
             raise SourceError(f'{where} has more than one column "{name}"; names must differ.')
+
+
+def require_all_named(names: Sequence[str], where: str) -> None:
+    """Raise when a column has no name: nothing can be declared of it."""
+    for place, name in enumerate(names, start=1):
+        if not name.strip():
+            raise SourceError(
+                f"{where} has a column without a name (number {place} of {len(names)}), of which nothing can be declared. "
+                "Rename it, or leave it out: pandas writes an index that way, unless it is told index=False."
+            )
+
+
+def _listed(missing: Sequence[str], found: Sequence[str]) -> str:
+    """Return the missing names, a line each; where most are missing and none is like another, ask which table it is."""
+    hints = {name: did_you_mean(name, found) for name in missing}
+    lines = "".join(f'\n  "{name}".{hint}' for name, hint in [*hints.items()][:MOST_NAMED])
+    more = f"\n  and {len(missing) - MOST_NAMED:,} more." if len(missing) > MOST_NAMED else ""
+    return lines + more + ("" if any(hints.values()) else "\nIs it the table that the schema was written for?")
 
 
 def read_mapping(data: Mapping[Any, Any], names: Sequence[str]) -> ColumnsReader:

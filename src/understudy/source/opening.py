@@ -16,7 +16,7 @@ from understudy.errors import SourceError
 from understudy.schema.dialect import Settings
 from understudy.source.csv import Csv
 from understudy.source.files import FilesReader, files_of, require_fields
-from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars
+from understudy.source.frames import ColumnsReader, read_arrow, read_mapping, read_pandas, read_polars, require_all_named
 from understudy.source.guard import guarded
 from understudy.source.protocol import Declared, Encoder, Reader, Source
 from understudy.source.spark import SparkSource, is_spark
@@ -56,7 +56,13 @@ def open_source(data: Any, schema: Declared) -> Source:
 
 
 def columns_of(data: Any, csv: Settings | None) -> list[str]:
-    """Return the names of the columns of a table that has them, without looking at a row."""
+    """Return the names of the columns of a table that has them, without looking at a row; each must have one."""
+    found = _columns_of(data, csv)
+    require_all_named(found, "The table")
+    return found
+
+
+def _columns_of(data: Any, csv: Settings | None) -> list[str]:
     if isinstance(data, str | Path | Csv):
         file = files_of(data, csv)[0]
         columns = list(file.columns())

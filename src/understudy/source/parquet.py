@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from understudy.source.frames import require_all_named
 from understudy.source.guard import each, guarded
 
 ENDINGS = (".parquet", ".pq")
@@ -31,10 +32,15 @@ class ParquetFile:
 
     def columns(self) -> list[str]:
         """Return the names of the columns."""
-        return list(self.types().names)
+        return list(self._schema().names)
 
     def types(self) -> pa.Schema:
-        """Return the names and types of the columns."""
+        """Return the names and types of the columns, for whoever takes them all: each must have a name."""
+        found = self._schema()
+        require_all_named(found.names, self.what)
+        return found
+
+    def _schema(self) -> pa.Schema:
         with self._open() as file, self._guard:
             return file.schema_arrow
 
