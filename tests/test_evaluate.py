@@ -199,7 +199,7 @@ def test_what_cannot_be_measured_is_refused_before_the_table_is_read() -> None:
     release, unreadable = quick(table(50)), object()
     with pytest.raises(UserError, match="never saw"):
         understudy.evaluate(unreadable, release, target="sex")
-    with pytest.raises(UserError, match="no attribute"):
+    with pytest.raises(UserError, match="no column"):
         understudy.evaluate(unreadable, release, by=["sx"])
     with pytest.raises(UserError, match="at most 50"):
         understudy.evaluate(unreadable, wide_release(), holdout=unreadable, target="many")

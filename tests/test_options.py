@@ -53,7 +53,7 @@ def test_every_option_of_a_mechanism_is_taken(name: str) -> None:
     assert {option: getattr(made.config, option) for option in taken} == taken
 
 
-@pytest.mark.parametrize("option", [{"rounds": 3}, {"time_limit": "10m"}, {"alpha": 0.5}, {"row": 3}])
+@pytest.mark.parametrize("option", [{"rounds": 3}, {"time_limit": "10m"}, {"alpha": 0.5}, {"colour": 3}])
 def test_a_run_refuses_what_its_mechanism_has_no_use_for(option: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=f'"independent" has no option "{next(iter(option))}"'):
         quick(table(20), **option)

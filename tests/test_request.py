@@ -9,7 +9,7 @@ import pytest
 
 import understudy
 from release_tables import quick, schema, table
-from understudy.errors import CapacityError, UserError
+from understudy.errors import CapacityError, SourceError, UserError
 from understudy.request import Output, Request, budget_of, options_of
 
 
@@ -60,6 +60,24 @@ def test_a_model_that_has_no_room_is_refused_before_a_budget_is_reserved(mechani
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         asked_for(**wrong)
+
+
+@pytest.mark.parametrize(("misspelt", "meant"), [("worload", "workload"), ("epsilom", "epsilon"), ("max_sizes", "max_size")])
+def test_a_misspelt_setting_is_told_what_was_meant(misspelt: str, meant: str) -> None:
+    with pytest.raises(UserError, match=f'no setting "{misspelt}".*Did you mean "{meant}"'):
+        understudy.synthesize(table(40), schema(), **{"epsilon": 1.0, misspelt: 1})
+    with pytest.raises(UserError, match=r'No mechanism has an option "round"; .*Did you mean "rounds"'):
+        understudy.synthesize(table(40), schema(), epsilon=1.0, round=3)
+
+
+def test_another_table_is_asked_about_and_few_of_its_columns_are_named() -> None:
+    wide = understudy.Schema.from_domain({f"c{i}": 3 for i in range(40)})
+    with pytest.raises(SourceError) as caught:
+        understudy.synthesize({"price": [1], "shop": [2]}, wide, epsilon=1.0)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "The dict lacks 40 of the 40 columns that the schema declares:"
+    assert lines[-2:] == ["  and 28 more.", "Is it the table that the schema was written for?"]
+    assert len(lines) == 1 + 12 + 2
 
 
 def test_a_run_goes_on_under_the_same_facts_alone() -> None:

@@ -66,7 +66,7 @@ class Domain:
             return self._position[attribute]
         except KeyError:
             hint = did_you_mean(attribute, self.attributes)
-            raise SchemaError(f'There is no attribute "{attribute}" in the schema.{hint}') from None
+            raise SchemaError(f'There is no column "{attribute}" in the schema.{hint}') from None
 
     def __getitem__(self, attribute: str) -> int:
         return self.sizes[self.index(attribute)]

@@ -6,23 +6,24 @@ Hands the private table to the door unopened, and reads nothing itself. Whatever
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from glob import glob
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from understudy.domain import NOTHING
-from understudy.errors import UserError
+from understudy.errors import UserError, did_you_mean
 from understudy.learning.opening import Opened, learn_open
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
 from understudy.manifest.manifest import LedgerReference
 from understudy.manifest.strength import warn_of_weakness
-from understudy.mechanism import DEFAULT, Outcome
+from understudy.mechanism import DEFAULT, MECHANISMS, Outcome
 from understudy.mechanism.memory import require_memory, rows_within
 from understudy.model import Device
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
@@ -111,6 +112,7 @@ def synthesize(
     repeatable for research, and NOT PRIVATE. Further ``options`` are the mechanism's: ``rounds``, ``alpha``, ``noise`` …
     """
     with spending() as run:
+        _refuse_misspelt(options)
         declared, beside = _reviewed(schema, seed), public is not None
         budget, taken = budget_of(epsilon, delta, rho), options_of(options, max_size, time_limit)
         if seed is None:
@@ -119,6 +121,16 @@ def synthesize(
         asked = Request.of(declared, budget, workload, mechanism, taken, public=beside, **told).on(device)
         place = place_of(ledger, dataset, target := output_of(out), resume=resume, seeded=not asked.private)
         return _run(run, data, asked.with_public(_other(public, data)), place, target, resume=resume, progress=progress)
+
+
+def _refuse_misspelt(options: Iterable[str]) -> None:
+    """Refuse an option that no mechanism has, where a setting of ``synthesize`` is called nearly so."""
+    settings = [name for name, one in signature(synthesize).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    taken = {option for kind in MECHANISMS.values() for option in kind.takes}
+    for option in options:
+        hint = did_you_mean(option, [*settings, *taken])
+        if option not in taken and any(f'"{name}"' in hint for name in settings):
+            raise UserError(f'There is no setting "{option}".{hint}')
 
 
 def _reviewed(schema: Schema | str | Path, seed: int | None) -> Schema:

@@ -195,7 +195,7 @@ def test_evaluate_with_rows_held_out(home: Path) -> None:
     assert [g["by"] for g in answer["groups"]] == ["sex"]
     assert answer["membership"]["rows"] > 0
     assert "--holdout" in run("evaluate", table, release, "--target", "sex").stderr
-    assert 'no attribute "sx"' in run("evaluate", table, release, "--by", "sx").stderr
+    assert 'no column "sx"' in run("evaluate", table, release, "--by", "sx").stderr
 
 
 def test_plan(home: Path) -> None:

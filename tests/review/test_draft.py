@@ -245,7 +245,11 @@ def test_all_missing_columns_are_named() -> None:
     schema = parse_schema("".join(f"[columns.{name}]\nkind = 'boolean'\nother = true\n" for name in ("age", "sex", "town")))
     with pytest.raises(SourceError) as caught:
         synthesize({"town": [True], "ages": [True]}, schema, epsilon=1)
-    assert 'has 2 columns less than the schema declares:\n  "age". Did you mean "ages"?\n  "sex".' in str(caught.value)
+    assert str(caught.value).endswith(
+        'lacks 2 of the 3 columns that the schema declares:\n  "age". Did you mean "ages"?\n  "sex".'
+    )
+    with pytest.raises(SourceError, match="Is it the table that the schema was written for"):
+        synthesize({"price": [1.0], "shop": ["a"]}, schema, epsilon=1)
 
 
 def test_a_column_that_follows_from_another_is_proposed_as_derived() -> None:
