@@ -415,3 +415,11 @@ def test_a_plan_knows_texts_that_count_as_their_beginning() -> None:
     )
     found = plan(declared, rows=50_000, epsilon=1, workload="all-2way", rehearse=True)
     assert {column.name: column.codes for column in found.columns}["town"] > 2
+
+
+def test_a_finished_run_with_open_columns_is_complete_already(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {**QUICK, "epsilon": 4, "out": tmp_path / "r", "progress": False}
+    made = understudy.synthesize(table(), parse_schema(SCHEMA), **settings)
+    with pytest.warns(understudy.UnderstudyWarning, match="complete already"):
+        again = understudy.synthesize(table(), parse_schema(SCHEMA), resume=True, **settings)
+    assert again.manifest == made.manifest

@@ -95,6 +95,8 @@ class Request:
     """The part of delta that texts of open columns take; ``budget`` has the rho that the rest of delta leaves."""
     again: Callable[[Schema, Budget, Workload], Request] | None = None
     """Asks for the same, once the open columns are settled."""
+    known: str | None = None
+    """A hash of the settings as they were before that; None where nothing was settled."""
 
     @classmethod
     def of(
@@ -155,7 +157,8 @@ class Request:
         assert self.again is not None
         left = replace(self.budget, rho=(1 - OPEN_SHARE) * self.budget.rho)
         found = self.again(schema, left, self.workload.on(schema.domain))
-        return replace(found, budget=self.budget, workload_name=self.workload_name, engine=self.engine)
+        known = _digest(self.facts)
+        return replace(found, budget=self.budget, workload_name=self.workload_name, engine=self.engine, known=known)
 
     def with_public(self, table: Any) -> Request:
         """Return the same run with a public table to start from; it is read now, and refused where it is of no use."""
@@ -194,7 +197,8 @@ class Request:
     @property
     def settings(self) -> Settings:
         """What the release says about how it was asked for; the run has no name yet."""
-        return Settings("", self.workload_name, self.options, self.rows, self.confidence, forecasts=self.forecasts)
+        told = (self.workload_name, self.options, self.rows, self.confidence)
+        return Settings("", *told, forecasts=self.forecasts, asked=self.known or _digest(self.facts))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Hands the private table to the door unopened, and reads nothing itself. Whatever
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from understudy.domain import NOTHING
-from understudy.errors import UserError, did_you_mean
+from understudy.errors import LedgerError, UnderstudyWarning, UserError, did_you_mean
 from understudy.learning.opening import Opened, learn_open
 from understudy.ledger import Ledger
 from understudy.ledger.keeping import Place, Spending, spending
@@ -164,7 +165,7 @@ def _run(
     run: Spending, data: Any, asked: Request, place: Place, target: Output | None, *, resume: bool, progress: Choice
 ) -> Release:
     """Run the mechanism behind the door; make the release, and save it where it should go."""
-    if resume and target is not None and (saved := _saved_already(place, asked.facts, target)) is not None:
+    if resume and target is not None and (saved := _saved_already(place, asked, target)) is not None:
         return saved
     _require_room(asked, target)
     convert = converter_for(data, asked.schema)
@@ -244,9 +245,26 @@ def _require_room(asked: Request, target: Output | None) -> None:
     require_memory(asked.peak, asked.memory)
 
 
-def _saved_already(place: Place, facts: Mapping[str, Any], target: Output) -> Release | None:
-    """Settle a run that was killed after its release had been saved; there is nothing left to run."""
+def _saved_already(place: Place, asked: Request, target: Output) -> Release | None:
+    """Return the release in the folder, where it is the one that is asked for: then there is nothing left to run.
+
+    A run that was killed after its release had been saved is settled. One that may replace the release, and has not
+    finished, goes on.
+    """
     if not (target.folder / "release.json").is_file():
         return None
     release = load(target.folder)
-    return release if place.settle_saved(release.manifest.run, facts) else None
+    if place.settle_saved(release.manifest.run, asked.facts):
+        return release
+    if target.overwrite and place.unfinished(asked.facts):
+        return None
+    if release.manifest.asked == asked.settings.asked:
+        text = f"The release in {target.folder} is complete already: there was nothing to resume, and nothing was spent."
+        warnings.warn(text, UnderstudyWarning, stacklevel=4)  # where synthesize is called
+        return release
+    if target.overwrite:
+        return None
+    raise LedgerError(
+        f"{target.folder} holds a finished release of other settings, or of another version: there is nothing to resume in "
+        "it. Name the folder of the run that was stopped, or leave --resume out and name a new one."
+    )

@@ -177,6 +177,43 @@ def test_a_run_begun_anew_says_that_another_could_be_finished(home: Path, monkey
     assert stopped.name not in synthesize(home, "two", 1.5).stderr
 
 
+@pytest.mark.parametrize("ledger", [["--ledger", "b.ledger", "--dataset", "visits"], []])
+def test_resuming_a_finished_run_says_that_it_is_complete(
+    home: Path, ledger: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    command = ["synthesize", "visits.csv", "-s", "visits.toml", "-o", "done", "-e", 1, *QUICK, *ledger]
+    assert run(*command).exit_code == 0
+    before, made = Ledger("b.ledger").head(), (home / "done/release.json").read_bytes()
+    for more in ([], ["--overwrite"]):
+        again = run(*command, "--resume", *more)
+        assert again.exit_code == 0, again.stderr
+        assert "done is complete already: there was nothing to resume, and nothing was spent" in again.stderr
+        assert "Release: " in again.stdout
+    other = run(*command, "--resume", "--rows", 7)
+    assert other.exit_code == 2
+    assert "done holds a finished release of other settings" in other.stderr
+    assert "overwrite" not in again.stderr + other.stderr
+    assert (Ledger("b.ledger").head(), (home / "done/release.json").read_bytes()) == (before, made)
+    assert not (home / "done.ledger").exists()
+
+
+def test_a_run_that_was_to_replace_its_like_is_gone_on_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("ledger", "cap", home / "b.ledger", "--dataset", "visits", "--epsilon", 9).exit_code == 0
+    assert synthesize(home, "one", 1).exit_code == 0
+    first = json.loads((home / "one/release.json").read_text())["run"]
+
+    def broken(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["understudy.synthesize"], "_made", broken)
+        assert synthesize(home, "one", 1, "--overwrite").exit_code == 130
+    assert synthesize(home, "one", 1, "--overwrite", "--resume").exit_code == 0
+    assert json.loads((home / "one/release.json").read_text())["run"] != first
+    assert [r.state for r in Ledger(home / "b.ledger").state().runs] == ["finished", "finished"]
+
+
 def test_another_command_does_not_resume(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from understudy.source import StreamedSource
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from understudy.errors import LedgerError, Spent, UnderstudyError, UnderstudyWarning
 from understudy.ledger.journal import RunJournal
-from understudy.ledger.ledger import Ledger
+from understudy.ledger.ledger import Ledger, unfinished_runs
 from understudy.ledger.state import LEARNS
 from understudy.ledger.store import LedgerGone, create
 from understudy.privacy import Budget, Filter
@@ -102,6 +102,12 @@ class Place:
         self.resume(facts, run).finish(unplayed=True)
         self.tidy()
         return True
+
+    def unfinished(self, facts: Mapping[str, Any]) -> bool:
+        """Whether there is a run with these settings that ``resume`` would go on with."""
+        if self.ledger is None or (self.own and not self._begun(self.ledger)):
+            return False
+        return bool(unfinished_runs(self.ledger.state().dataset(self.dataset), facts))
 
     def tidy(self) -> None:
         """Take a run's own ledger away when it has nothing more to tell."""

@@ -297,6 +297,11 @@ class Manifest(Entry):
     opened: list[OpenedEntry] = Field(default=[], description="Columns whose values the run has learnt.")
     ledger: LedgerReference | None = Field(default=None, description="Where the spend is counted; null where in no ledger.")
     public: PublicEntry | None = Field(default=None, description="Null where the run was given no public table.")
+    asked: str | None = Field(
+        default=None,
+        pattern="^[0-9a-f]{32}$",
+        description="A hash of all settings of the run, which are public: a resumed run knows its finished release by it.",
+    )
     declaration: dict[str, Any] = Field(description="The schema: what the table may contain, as declared.")
 
     def workload_marginals(self) -> int:

@@ -71,6 +71,8 @@ class Settings:
     most_rows: int | None = None
     forecasts: Mapping[str, float] = field(default_factory=dict)
     opened: Sequence[OpenedEntry] = ()
+    asked: str | None = None
+    """A hash of all settings."""
 
 
 def make_release(
@@ -107,6 +109,7 @@ def make_release(
         opened=list(settings.opened),
         ledger=settings.ledger,
         public=_public(outcome),
+        asked=settings.asked,
         declaration=schema.declaration.model_dump(mode="json", exclude_defaults=True),
     )
     model.forget_answers()
