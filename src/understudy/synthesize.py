@@ -85,8 +85,8 @@ def synthesize(
     given: it is the chance that the promise fails, so it should be far below one over the number of people. It is never
     derived from the table.
 
-    ``rows`` of the synthetic table: as many as noisy counts say the table has, at most 10 million and what fits into memory,
-    unless given; never the table's own number.
+    ``rows`` of the synthetic table: as many as noisy counts say the table has (1,000 where noise is as large as that, and
+    nobody knows), at most 10 million and what fits into memory, unless given; never the table's own number.
     ``out`` saves the release to a folder, all or nothing. The whole budget is reserved before anything is read: in
     ``ledger`` for ``dataset``, which may refuse it, or else in a ledger of the run's own beside the folder. Each answer is
     on record before anybody sees it. ``resume`` goes on with a run that was stopped or killed, and spends nothing twice.

@@ -241,7 +241,7 @@ def test_a_kind_that_nobody_grouped_is_not_lost() -> None:
 
 
 def test_where_the_schema_comes_from(report: ReportData) -> None:
-    assert "It was written by people and is public." in page(report)
+    assert "It was written or reviewed without disclosing anything about the rows and is public." in page(report)
     learnt = "learnt from the rows, under a budget of its own,"
     assert f"It was {learnt} and is public." in page(report, origin=learnt)
 

@@ -38,7 +38,11 @@ when stopped by it (Ctrl-C: 130). What was spent is always said. A reader that g
 @click.option("-s", "--schema", "schema_path", required=True, help="The reviewed schema file of the table.")
 @click.option("-o", "--out", type=FOLDER, required=True, help="The release folder to make.")
 @budget
-@click.option("--rows", type=click.IntRange(min=0), help="Synthetic rows.  [default: by noisy counts, at most 10 million]")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    help="Synthetic rows.  [default: by noisy counts, at most 10 million; 1,000 if these do not tell]",
+)
 @click.option(
     "--time-limit", metavar="TIME", help="Of the whole run, less reading the table, such as 10m; plan says the least."
 )

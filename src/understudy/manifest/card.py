@@ -18,6 +18,7 @@ from understudy.manifest.promise import (
     public_words,
     rounded_up,
     sentences,
+    total_words,
     unit_words,
 )
 from understudy.manifest.purposes import purposes_told
@@ -125,7 +126,7 @@ def _making(manifest: Manifest) -> dict[str, str]:
         "Randomness": "the operating system's secure generator" if manifest.private else "a seeded generator: NOT PRIVATE",
         "Post-processing": "model, synthetic table, bounds and report are computed from the noisy numbers"
         f"{_besides(manifest)} alone",
-        "Synthetic rows": f"{table.rows:,}; noisy numbers put the private table's {which} at {table.total:,.0f}",
+        "Synthetic rows": f"{table.rows:,}; the private table's {which}, by noisy numbers: {total_words(manifest)}",
         "Accuracy": f"{len(manifest.bounds):,} marginals have a bound on their error, each at "
         f"{confidence(manifest.confidence)}; they are in release.json",
         "Implementation": f"understudy {manifest.understudy}, noise and private choice drawn by OpenDP in integer "

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from understudy.mechanism.outcome import is_told
 from understudy.privacy.amounts import PATTERN, amount_text, parse_amount
 from understudy.privacy.cost import float_above, selection_cost
 
@@ -122,9 +123,17 @@ class TableEntry(Entry):
 
     rows: Size = Field(description="Rows of the synthetic table.")
     total: Finite = Field(ge=0, description="The private table's rows, as estimated from the noisy measurements.")
+    total_stddev: Finite | None = Field(
+        default=None, ge=0, description="The standard deviation of the noise on the total; null where nobody kept it."
+    )
     weight: Finite = Field(
         ge=0, description="How many rows of the private table one synthetic row stands for: total / rows."
     )
+
+    @property
+    def told(self) -> bool:
+        """Whether the total says how many rows there are; false where its noise is as large."""
+        return is_told(self.total, self.total_stddev)
 
 
 class ModelEntry(Entry):

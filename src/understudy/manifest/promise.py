@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, log
+from statistics import NormalDist
 from typing import Any
 
 from understudy.manifest.manifest import Manifest, MechanismEntry, PrivacyEntry, PublicEntry
@@ -119,6 +120,19 @@ def counted_words(privacy: PrivacyEntry) -> str:
     if privacy.person is None:
         return ""
     return f'Counts are of the rows that were used: at most {privacy.rows_per_person:,} of each "{privacy.person}".'
+
+
+def total_range(stddev: float | None, sure: float) -> str:
+    """Return how far off the number of rows may be: "± 35 at 95%"; empty in releases that were made before that was kept."""
+    if stddev is None:
+        return ""
+    return f"± {ceil(-NormalDist().inv_cdf((1 - sure) / 2) * stddev):,} at {confidence(sure)}"
+
+
+def total_words(manifest: Manifest) -> str:
+    """Say what noisy numbers tell of the number of rows: "7,870 ± 35 at 95%", or that it is unknown, and why."""
+    counted = f"{manifest.table.total:,.0f} {total_range(manifest.table.total_stddev, manifest.confidence)}".rstrip()
+    return counted if manifest.table.told else f"unknown, for the noise is as large as the counts: {counted}"
 
 
 def _rows(rows: int) -> str:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain, Zeros
 from understudy.errors import InternalError
 from understudy.mechanism.events import RoundEnded
-from understudy.model import Fit, Model, Observation
+from understudy.mechanism.looking import LEAST_DEVIATION
+from understudy.model import Fit, Model, Observation, total_stddev
 from understudy.privacy import Charge, Distances, Measurement, Selection, Unit
 from understudy.sampling import some_of_closure
 from understudy.workload import Workload
@@ -28,9 +29,16 @@ MOST_ROWS = 10_000_000
 ASKED_AGAIN = 1 << 22
 """Cells of the finished model's marginals that are kept: the check, the table and the bounds ask for the same ones."""
 
+UNKNOWN_ROWS = 1_000
+"""Rows of a synthetic table, unless others are asked for, where noisy counts do not tell how many the private one has."""
 
 MOST_REFINED = 1 << 13
 """Marginals that a synthetic table is refined towards."""
+
+
+def is_told(total: float, stddev: float | None) -> bool:
+    """Whether a noisy number of rows says how many there are: twice its deviation is less than the number itself."""
+    return stddev is None or 2 * stddev < total
 
 
 class Estimator(Protocol):
@@ -132,6 +140,14 @@ class Outcome:
     """The public table that the run was given, if any."""
 
     @property
+    def total_stddev(self) -> float | None:
+        """The standard deviation of the noise on the model's total; None where nothing was measured that tells it."""
+        return total_stddev(
+            Observation(m.clique, m.values.astype(np.float64), max(m.sigma, LEAST_DEVIATION), m.query)
+            for m in self.measurements
+        )
+
+    @property
     def spent(self) -> Fraction:
         """What the run did spend, exactly."""
         return sum((charge.rho for charge in self.charges), Fraction(0))
@@ -139,12 +155,14 @@ class Outcome:
     def draw(self, rng: np.random.Generator, rows: int | None = None, most: int | None = None) -> NDArray[np.int32]:
         """Return a synthetic table as codes, near to the model on W_+ (on a part of it, where it has very many marginals).
 
-        As many rows as the model's total by default, and ``most`` then, where memory allows no more.
+        As many rows as the model's total by default, or ``UNKNOWN_ROWS`` where noise is as large as that; and ``most`` then,
+        where memory allows no more.
         """
         if self.model is None:
             raise InternalError(f"{self.mechanism} made no model to draw a table from.")
         limit = MOST_ROWS if most is None else min(most, MOST_ROWS)
-        wanted = min(max(round(self.model.total), 0), limit) if rows is None else rows
+        told = round(self.model.total) if is_told(self.model.total, self.total_stddev) else UNKNOWN_ROWS
+        wanted = min(max(told, 0), limit) if rows is None else rows
         importance = self.workload.importance
         near = {r: importance[r] for r in some_of_closure(self.workload, MOST_REFINED, rng)}
         return self.model.generate(wanted, rng, near=near)

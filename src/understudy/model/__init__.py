@@ -14,7 +14,7 @@ from understudy.model.generator import train
 from understudy.model.graphical import GraphicalModel
 from understudy.model.mixture import Mixture
 from understudy.model.model import Model
-from understudy.model.observation import MatrixQuery, Observation, Query, combine, estimate_total
+from understudy.model.observation import MatrixQuery, Observation, Query, combine, estimate_total, total_stddev
 from understudy.model.problem import shrinkage as shrinkage_of
 from understudy.model.regions import RegionModel, regions_size
 from understudy.model.relaxation import relax, relaxed_size
@@ -67,6 +67,7 @@ __all__ = [
     "save_model",
     "shrinkage_of",
     "shrunk",
+    "total_stddev",
     "train",
     "tree_size",
     "tree_sizes_with",

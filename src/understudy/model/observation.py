@@ -5,8 +5,9 @@ Repeated answers about one marginal are combined by inverse variance first, whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -166,6 +167,12 @@ def estimate_total(observations: Sequence[Observation]) -> float:
         return 1.0
     total = sum(value / variance for value, variance in told) / sum(1.0 / variance for _, variance in told)
     return max(1.0, total)
+
+
+def total_stddev(observations: Iterable[Observation]) -> float | None:
+    """Return the standard deviation of the noise on ``estimate_total``; None where nothing was observed that tells it."""
+    precision = sum(1.0 / told[1] for told in map(_told_of_rows, observations) if told is not None)
+    return sqrt(1.0 / precision) if precision else None
 
 
 def _told_of_rows(observation: Observation) -> tuple[float, float] | None:

@@ -97,7 +97,7 @@ def make_release(
         mechanism=_mechanism(outcome, settings),
         privacy=_privacy(outcome, budget),
         workload=_workload(outcome.workload, settings.workload),
-        table=TableEntry(rows=rows, total=float(model.total), weight=weight),
+        table=TableEntry(rows=rows, total=float(model.total), total_stddev=outcome.total_stddev, weight=weight),
         model=_model(model, outcome),
         rounds=[_round(r) for r in outcome.rounds],
         charges=[ChargeEntry(purpose=c.purpose, rho=Amount.of(c.rho)) for c in outcome.charges],

@@ -15,6 +15,7 @@ from understudy.manifest.promise import (
     opened_words,
     parameters,
     public_words,
+    total_words,
     unit_words,
 )
 from understudy.quantities import percent, show_size
@@ -81,6 +82,7 @@ def _facts(manifest: Manifest) -> list[tuple[str, str]]:
         *([("chosen", words)] if (words := chosen_words(manifest.mechanism)) else []),
         *([] if manifest.public is None else [("public", public_words(manifest.public))]),
         ("model", f"{what}, {show_size(model.size)}, {model.measured} noisy answers"),
+        *([] if manifest.table.told else [("rows", f"of the private table: {total_words(manifest)}")]),
         *_alone(manifest),
         ("bounds", f"{len(manifest.bounds):,} marginals at {confidence(manifest.confidence)}{spread}"),
     ]

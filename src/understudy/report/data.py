@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.manifest import RoundEntry
-from understudy.manifest.promise import assumptions, chosen_words, counted_words, opened_words, sentences, unit_words
+from understudy.manifest.promise import (
+    assumptions,
+    chosen_words,
+    counted_words,
+    opened_words,
+    sentences,
+    total_range,
+    unit_words,
+)
+from understudy.mechanism.outcome import is_told
 from understudy.privacy import Measurement
 from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
@@ -138,6 +147,8 @@ class ReportData:
     spending: Spending
     rows: int
     total: float
+    total_stddev: float | None
+    """Of the noise on it; None in releases that were made before that was kept."""
     weight: float
     confidence: float
     workload: str
@@ -161,6 +172,16 @@ class ReportData:
     """Whether a bin of some column holds several values."""
     in_order: tuple[str, ...] = ()
     """Columns that are in a declared order, which is kept row by row."""
+
+    @property
+    def total_range(self) -> str:
+        """How far off the number of real records may be, as a text."""
+        return total_range(self.total_stddev, self.confidence)
+
+    @property
+    def told(self) -> bool:
+        """Whether it is told at all: its noise is not as large."""
+        return is_told(self.total, self.total_stddev)
 
     @property
     def without_bound(self) -> int:
@@ -197,9 +218,7 @@ def report_data(release: Reported, *, intervals: bool = False) -> ReportData:
         assumptions=tuple(assumptions(manifest)),
         spent=manifest.privacy.spent.value,
         spending=Spending.of(manifest),
-        rows=manifest.table.rows,
-        total=manifest.table.total,
-        weight=manifest.table.weight,
+        **manifest.table.model_dump(),
         confidence=manifest.confidence,
         workload=manifest.workload.name,
         queries=len(release.workload.cliques),

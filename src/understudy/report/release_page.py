@@ -54,8 +54,8 @@ def _header(report: ReportData) -> Html:
         ("Synthetic records", data(report.rows, count(report.rows)), _width(report)),
         (
             f"Real records{', used' if report.counted else ''}, about",
-            data(report.total, count(report.total)),
-            "estimated from noisy counts",
+            data(report.total, count(report.total)) if report.told else "unknown",
+            _estimated(report),
         ),
     ]
     if worst is not None:
@@ -66,6 +66,13 @@ def _header(report: ReportData) -> Html:
     description = tag("p", report.description, class_="lead") if report.description else None
     kicker = tag("p", "Report on a synthetic table", class_="kicker")
     return words(kicker, tag("h1", report.title), description, facts(figures), say.mostly_noise(report))
+
+
+def _estimated(report: ReportData) -> str:
+    """Say how far off the number of real records may be, and where that is unknown, why."""
+    if report.told:
+        return f"{report.total_range}, from noisy counts" if report.total_range else "estimated from noisy counts"
+    return f"noise is as large as the counts: {count(report.total)} {report.total_range}"
 
 
 def _width(report: ReportData) -> str:
@@ -161,7 +168,9 @@ def _making(report: ReportData) -> Html:
         ("Rules on impossible combinations", str(report.zeros)),
         (
             "One synthetic record stands for",
-            f"{digits(report.weight)} real {'one' if digits(report.weight) == '1' else 'ones'}",
+            f"{digits(report.weight)} real {'one' if digits(report.weight) == '1' else 'ones'}"
+            if report.told
+            else "nobody knows how many real ones",
         ),
         ("Confidence of each bound", confidence(report.confidence)),
         ("Noise", "discrete, from a secure generator" if report.private else "from a seeded generator: not private"),

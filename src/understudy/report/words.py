@@ -82,15 +82,15 @@ def _limits(report: ReportData) -> list[tuple[str, Child]]:
         inside = "Columns go together by bin; where in its bin a number or date lies does not depend on the other columns"
         inside += f", but for columns in order ({', '.join(report.in_order)}), which keep it." if report.in_order else "."
         found.insert(-1, ("Detail inside a bin.", inside))
-    if abs(report.weight - 1) > 0.05:
-        found.insert(
-            2,
-            (
-                "Adding up rows as they are.",
-                f"One synthetic row stands for {digits(report.weight)} records; scale counts by that.",
-            ),
-        )
+    if not report.told or abs(report.weight - 1) > 0.05:
+        found.insert(2, ("Adding up rows as they are.", _scaled(report)))
     return found
+
+
+def _scaled(report: ReportData) -> str:
+    if not report.told:
+        return "How many records there are is not known, so rows add up to shares at best."
+    return f"One synthetic row stands for {digits(report.weight)} records; scale counts by that."
 
 
 def _small(report: ReportData) -> str:
