@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from release_tables import columns, quick, schema, table
+from understudy import load
 
 
 def test_pandas_in_pandas_out() -> None:
@@ -27,6 +29,19 @@ def test_pandas_in_pandas_out() -> None:
         assert 0 < made[name].isna().sum() < len(made), name
     for name in ("age", "level", "owner"):
         assert not made[name].isna().any(), name
+
+
+def test_pandas_types_with_a_missing_value_are_there_for_whoever_asks(tmp_path: Path) -> None:
+    release = quick(table().to_pandas().convert_dtypes())
+    made = release.to_pandas(nullable=True)
+    types = {"age": "Int64", "visits": "Int32", "sex": "category", "pay": "Float64", "member": "boolean", "owner": "boolean"}
+    assert {name: str(made[name].dtype) for name in types} == types
+    assert made.attrs == release.table.attrs != {}  # a seeded run says so
+    pd.testing.assert_frame_equal(release.to_pandas(), release.table)
+    for name in ("visits", "pay", "member"):
+        assert made[name].isna().tolist() == release.table[name].isna().tolist()
+        assert made[name].dropna().tolist() == release.table[name].dropna().tolist()
+    pd.testing.assert_frame_equal(load(release.save(tmp_path / "r")).to_pandas(nullable=True), made)
 
 
 @pytest.mark.promise(34)

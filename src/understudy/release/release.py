@@ -266,6 +266,16 @@ class Release(Contents):
         rng = rng or np.random.default_rng(secrets.randbits(128))
         return self._handed_out(Drawing(self, given).table(_whole(rows), rng))
 
+    def to_pandas(self, *, nullable: bool = False) -> Any:
+        """Return the synthetic table as a pandas frame, whatever kind came in.
+
+        ``nullable``: whole numbers, floats and booleans in the types of pandas that have a missing value of their own
+        (Int64, Float64, boolean). In its usual ones, as in ``table``, whole numbers that may be missing are floats.
+        """
+        from understudy.release.as_pandas import to_pandas
+
+        return to_pandas(self.arrow, self.schema, nullable=nullable)
+
     def sample_to(
         self,
         folder: str | Path,
