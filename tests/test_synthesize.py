@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from rich.console import Console
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import understudy
 from release_tables import quick, schema, table
@@ -258,3 +259,16 @@ def test_sizes_and_times_as_people_write_them() -> None:
             parse_time(time)  # type: ignore[arg-type]
     assert (show_size(80 * 2**20), show_time(75), show_time(4000)) == ("80 MB", "1 min 15 s", "1 h 06 min")
     assert [show_size(size) for size in (1000 * 2**20, 12_100 * 2**30, 5000 * 2**40)] == ["1,000 MB", "11.8 TB", "5,000 TB"]
+
+
+def test_a_run_keeps_blas_to_one_thread_and_gives_the_others_back() -> None:
+    """Threads that wait for small products spin: on many cores they had taken more time than the run."""
+
+    def threads() -> set[int]:
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    seen: set[int] = set()
+    with threadpool_limits(2, "blas"):
+        quick(table(60), progress=lambda _: seen.update(threads()))
+        assert threads() == {2}
+    assert seen == {1}

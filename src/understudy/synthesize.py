@@ -26,7 +26,7 @@ from understudy.manifest.manifest import LedgerReference
 from understudy.manifest.strength import warn_of_weakness
 from understudy.mechanism import DEFAULT, MECHANISMS, Outcome
 from understudy.mechanism.memory import require_memory, rows_within
-from understudy.model import Device
+from understudy.model import Device, one_thread
 from understudy.privacy import Door, ResearchNoise, SecureNoise, Unit
 from understudy.progress import Choice, shown
 from understudy.release import Release, load, make_release
@@ -169,7 +169,7 @@ def _run(
         return saved
     _require_room(asked, target)
     convert = converter_for(data, asked.schema)
-    with shown(progress, limit=asked.options.get("time_limit")) as tell:
+    with one_thread(), shown(progress, limit=asked.options.get("time_limit")) as tell:
         door, asked, opened = _opened(run, data, asked, place, resume=resume)
         if opened:
             convert = converter_for(data, asked.schema)
