@@ -48,6 +48,7 @@ def test_a_wide_schema_is_planned_without_a_rehearsal_and_nothing_is_listed(
     monkeypatch.setattr(planning, "calibrated", lambda: SOME_MACHINE)  # on a fast one even this may take seconds
     found = understudy.plan(wide(columns, codes), rows=20_000, epsilon=1)
     assert found.rehearsal is None
+    assert found.unrehearsed == "a run is forecast to take more than 8 s"
     assert found.marginals > 18_000
     assert found.seconds > REHEARSED
     assert found.typical_memory <= found.memory < 2**31
@@ -81,14 +82,15 @@ def test_forecasts_grow_with_columns_rows_and_budget() -> None:
 
 def test_a_rehearsal_is_made_where_it_takes_seconds_or_is_asked_for() -> None:
     settings = {"rows": 300, "epsilon": 1, "workload": "all-1way"}
-    assert understudy.plan(schema(), **settings).rehearsal is not None  # type: ignore[arg-type]
-    assert understudy.plan(schema(), rehearse=False, **settings).rehearsal is None  # type: ignore[arg-type]
+    made, none = (understudy.plan(schema(), rehearse=how, **settings) for how in (None, False))  # type: ignore[arg-type]
+    assert made.rehearsal is not None
+    assert (none.rehearsal, made.unrehearsed, none.unrehearsed) == (None, "", "none was wanted")
 
 
 def test_a_rehearsal_that_does_not_fit_is_refused_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"rows": 300, "epsilon": 1, "workload": "all-1way"}
     monkeypatch.setattr("understudy.mechanism.memory.memory_left", lambda memory=None: 1000)
-    assert understudy.plan(schema(), **settings).rehearsal is None  # type: ignore[arg-type]
+    assert understudy.plan(schema(), **settings).unrehearsed == "it does not fit in memory"  # type: ignore[arg-type]
     with pytest.raises(CapacityError):
         understudy.plan(schema(), rehearse=True, **settings)  # type: ignore[arg-type]
 

@@ -109,7 +109,9 @@ class Plan:
     typical_memory: int
     """Bytes that it takes at the peak as a rule: most models stay far below their limit."""
     seconds: float
-    """About how long a run takes on this machine, from a model of its cost; half or twice that may come."""
+    """About how long a run takes on an idle core of this machine, less reading the table, from a model of its cost; half or
+    twice that may come.
+    """
     table_seconds: float
     """How long of this the table takes after the rounds, drawn, bounded and written: a time limit shortens rounds alone."""
     columns: tuple[ColumnNoise, ...] = field(repr=False)
@@ -124,6 +126,8 @@ class Plan:
     persons: int | None = None
     rows_used: int = 0
     """About how many rows are used of all persons together; every share of rows is one of these."""
+    unrehearsed: str = ""
+    """Why there is no rehearsal; empty where there is one."""
     opened: tuple[OpenColumn, ...] = ()
     """Columns whose values the run learns. Nobody knows these before, so a number of them is taken."""
 
@@ -170,13 +174,17 @@ def plan(
     whole = float(asked.budget.rho)
     asked = _settled(asked, opened) if opened else asked
     found = replace(_arithmetic(asked, rows, used), rho=whole, opened=opened, persons=persons)
-    wanted = found.seconds <= REHEARSED if rehearse is None else rehearse
+    if rehearse is False:
+        return replace(found, unrehearsed="none was wanted")
+    if rehearse is None and found.seconds > REHEARSED:
+        return replace(found, unrehearsed=f"a run is forecast to take more than {REHEARSED:g} s")
     try:
-        return replace(found, rehearsal=_rehearse(asked, used, time_limit, progress)) if wanted else found
+        made = _rehearse(asked, used, time_limit, progress)
     except CapacityError:
         if rehearse:
             raise
-        return found  # nobody has asked for a rehearsal that does not fit
+        return replace(found, unrehearsed="it does not fit in memory")  # nobody has asked for it
+    return replace(found, rehearsal=made, unrehearsed="" if made else "every made-up row was an impossible one")
 
 
 def _rows_used(schema: Schema, rows: int, persons: int | None) -> int:

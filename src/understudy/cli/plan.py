@@ -100,7 +100,8 @@ def _mechanism(plan: Plan) -> str:
 def _forecast(plan: Plan, memory: str | None) -> list[str]:
     return [
         "From a model of what a run costs:",
-        f"  time              about {show_time(max(plan.seconds, 1.0))}; half or twice that may come",
+        f"  time              about {show_time(max(plan.seconds, 1.0))} of a core that is idle, and reading the table; half or "
+        "twice that may come",
         *_unlimited(plan),
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",
@@ -183,7 +184,7 @@ def _columns(plan: Plan) -> list[str]:
 def _rehearsal(plan: Plan) -> list[str]:
     done = plan.rehearsal
     if done is None:
-        return ["No rehearsal was made (--rehearsal makes one)."]
+        return [f"No rehearsal was made: {plan.unrehearsed} (--rehearsal makes one)."]
     cut = "; cut short by the time limit, so a full run takes longer and does better" if done.ended == "time" else ""
     return [
         f"From a rehearsal on {done.rows:,} made-up rows of the same schema{cut}:",
