@@ -100,8 +100,8 @@ def _mechanism(plan: Plan) -> str:
 def _forecast(plan: Plan, memory: str | None) -> list[str]:
     return [
         "From a model of what a run costs:",
-        f"  time              about {show_time(max(plan.seconds, 1.0))} of a core that is idle, and reading the table; half or "
-        "twice that may come",
+        f"  time              about {show_time(max(plan.seconds, 1.0))} of a core that is idle, and reading the table; "
+        "half or twice that may come",
         *_unlimited(plan),
         f"  memory            about {show_size(plan.typical_memory)} at the peak; up to {show_size(plan.memory)}, "
         f"if the model grows to its limit{_too_much(plan, memory)}",

@@ -16,6 +16,7 @@ import numpy as np
 from understudy.domain import Domain
 from understudy.mechanism.calibration import Rates
 from understudy.mechanism.outcome import MOST_REFINED
+from understudy.mechanism.pool import take_turns
 from understudy.sampling import some_of
 from understudy.workload import Workload
 
@@ -41,6 +42,8 @@ ACROSS = 1.2
 """To answer a marginal that lies across the junction tree takes as long for each byte as so many steps of a fit."""
 NEAR = 0.2
 """The same for a candidate, in single precision: most lie near to what the model holds."""
+WEIGHED = 3
+"""To tell whether a candidate fits into the model, and to score it, takes so many times as long as to answer it."""
 CHECKED = 20_000
 """Marginals that the finished model is asked for, at most."""
 CELLS, MANY_ROWS = 30, 0.65
@@ -79,7 +82,8 @@ class Forecast:
         steps = float(STEPS / max(self.share, 0.1) ** 0.7)
         looked = min(len(workload.closure), LOOKED_AT) * max(self.share, 0.2)
         middle = self.tree / GROWN
-        each = steps * self._step(workload, middle, rates) + looked * (rates.marginal + NEAR * rates.byte * middle)
+        weighed = 1 if take_turns(workload.closure) else 1 + WEIGHED  # of turns, few candidates are new in a round
+        each = steps * self._step(workload, middle, rates) + looked * (weighed * rates.marginal + NEAR * rates.byte * middle)
         last = (LAST_STEPS + 3 * steps) * self._step(workload, self.tree, rates)
         asked = min(len(workload.closure), CHECKED) * (rates.marginal + ACROSS * rates.byte * self.tree)
         return self.rounds * each + last + asked + table_seconds(workload, rows, rates) + REST
