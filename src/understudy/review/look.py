@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from understudy.review.opening import VIEW, Opened, texts_of
 from understudy.review.types import Spelling
+from understudy.review.usual import Counted
 from understudy.schema.reading import is_text
-from understudy.schema.usual import Counted
 from understudy.source.duck import identifier, literal
 
 WIDEST = 1e300

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 
-from understudy.schema.usual import last_word
+from understudy.review.usual import last_word
 
 PAIRS = (
     *(("n", "y"), ("no", "yes"), ("f", "t"), ("false", "true"), ("0", "1"), ("off", "on")),

@@ -9,7 +9,7 @@ from math import isclose
 
 import numpy as np
 
-from understudy.schema.usual import Counted
+from understudy.review.usual import Counted
 
 STEPS = (1000.0, 500.0, 250.0, 100.0, 50.0, 25.0, 10.0, 5.0, 2.5, 1.0, 0.5, 0.25, 0.1, 0.05)
 _NEGATIVE_CODES = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999)

@@ -17,8 +17,8 @@ from understudy.review.look import Seen
 from understudy.review.names import is_clock, is_identifier, person_or_nothing
 from understudy.review.numbers import missing_codes, step_of
 from understudy.review.types import MISSING_MARKS
+from understudy.review.usual import Counted, Layout, known_range, layout
 from understudy.schema.declaration import DEFAULT_BINS
-from understudy.schema.usual import Counted, Layout, known_range, layout
 
 MAX_DECIMALS, _NEARLY = 6, 0.99
 MOST_GAPPY, ROWS_A_NUMBER, WIDE_GAP = 12, 20, 3
