@@ -19,6 +19,7 @@ from understudy.cli import main
 from understudy.errors import LedgerError, UserError
 from understudy.ledger import Ledger
 from understudy.mechanism import Measured
+from understudy.mechanism.base import Mechanism
 from understudy.privacy import Budget
 
 QUICK = ("--workload", "all-1way", "--mechanism", "independent", "--no-report")
@@ -150,7 +151,10 @@ def test_mistakes_spend_nothing(home: Path, more: list[str], says: str, monkeypa
     assert not Path("r").exists()
 
 
-def test_a_run_that_is_refused_before_it_reads_leaves_a_trace_and_no_spend(home: Path) -> None:
+def test_a_run_that_is_refused_before_it_reads_leaves_a_trace_and_no_spend(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Mechanism, "require", lambda *_: None)  # what is refused before a budget is reserved leaves none
     result = synthesize(home, "one", 1, "--mechanism", "aim", "--max-size", "1")
     assert result.exit_code == 2
     assert "Nothing was spent" in result.stderr
