@@ -193,6 +193,11 @@ def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_frame_with_a_column_without_a_name_is_refused_with_its_place() -> None:
+    with pytest.raises(SourceError, match=r"The table has a column without a name \(number 2 of 2\).*Rename it"):
+        draft_schema(pa.table({"a": [1, 2], "": [3, 4]}))
+
+
 @pytest.mark.parametrize("name", ["patient_id", "PatientNo", "person id"])
 @pytest.mark.parametrize("spell", [int, "P{:05d}".format], ids=["numbers", "texts"])
 def test_an_identifier_with_several_rows_each_is_left_out_and_said_to_be_a_person_perhaps(name: str, spell: object) -> None:

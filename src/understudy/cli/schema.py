@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from understudy.cli.learning import LEARNING, learn_and_write, learning
-from understudy.cli.options import FILE, table, table_of
+from understudy.cli.options import FILE, table, table_of, warnings_told
 from understudy.cli.review import read_text, review
 from understudy.errors import UserError
 from understudy.review import Misfit, check_schema, draft_schema
@@ -134,7 +134,7 @@ def _imported(path: Path, into: Path | None) -> tuple[str, str]:
 def check_command(path: str, as_json: bool, **data: Any) -> None:
     """Count what in DATA (CSV or Parquet, or --sql) does not fit the schema. Not private."""
     loaded = load_schema(path)
-    with Console(stderr=True).status("Reading the table …"):  # on a terminal alone
+    with warnings_told(), Console(stderr=True).status("Reading the table …"):  # on a terminal alone
         misfits = check_schema(table_of(data), loaded)
     if as_json:
         click.echo(json.dumps({"private": False, "misfits": [asdict(misfit) for misfit in misfits]}, indent=2))

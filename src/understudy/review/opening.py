@@ -28,6 +28,7 @@ from understudy.schema.reading import is_text
 from understudy.source.csv import Csv
 from understudy.source.duck import MEMORY_LIMIT, connect, identifier
 from understudy.source.files import File, files_of, require_text
+from understudy.source.frames import require_all_named
 from understudy.source.guard import guarded
 from understudy.source.parquet import ParquetFile
 from understudy.source.sql import Sql, SqlReader
@@ -120,6 +121,7 @@ def _copied(
     schema = types if types is not None else None if first is None else first.schema
     if schema is None:
         raise SourceError("The table has no rows to look at; write the schema by hand.")
+    require_all_named(schema.names, "The table")
     if len({name.lower() for name in schema.names}) < len(schema.names):
         raise SourceError(
             "Two columns have names that differ in case alone, or not at all; rename one, or write the schema by hand."
