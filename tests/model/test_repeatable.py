@@ -55,18 +55,22 @@ def test_a_seeded_run_is_the_same_whatever_the_hashes_the_cores_and_the_threads(
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 0.0, 3.0])
 @pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("largest", [1 << 25, 9])
 def test_a_product_that_came_out_wrong_is_refused(
-    wrong: float, precision: Literal["single", "double"], monkeypatch: pytest.MonkeyPatch
+    wrong: float, precision: Literal["single", "double"], largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scaled to the total, it would pass for a marginal: on the way to an answer (a message) and in the answer itself."""
+    """Scaled to the total, it would pass for a marginal: on the way to an answer (a message) and in the answer itself, also
+    where messages of more cells are made value by value.
+    """
+    monkeypatch.setattr(answers, "LARGEST", largest)
     domain = Domain.of({f"x{i}": 3 for i in range(5)})
     rng = np.random.default_rng(2)
     parameters = {pair: rng.standard_normal((3, 3)) for pair in pairwise(domain)}
     honest, made, spoilt = answers.Answers._gather, 0, 0
 
-    def gather(self: answers.Answers, i: int, towards: int, wanted: int) -> Piece:
+    def gather(self: answers.Answers, i: int, towards: int, wanted: int, held: answers.Held) -> Piece:
         nonlocal made
-        piece = honest(self, i, towards, wanted)
+        piece = honest(self, i, towards, wanted, held)
         made += 1
         if made == spoilt:
             piece.table[0] = wrong

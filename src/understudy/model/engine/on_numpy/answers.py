@@ -31,6 +31,7 @@ from understudy.model.engine.on_numpy.pieces import (
     multiply_pair,
     multiply_three,
     normalised,
+    part_of,
     sum_out,
 )
 from understudy.model.network import Network
@@ -225,8 +226,8 @@ class Answers:
         """Return p(wanted | separator) as ``source`` tells it to ``target``; kept, but where a value of it is ``held``."""
         held = tuple(one for one in held if wanted >> one[0] & 1)
         if held:
-            joint, shared = self._gather(source, target, wanted, held), self._routes.separators[source][target]
-            return divided(joint, self._within(source, shared))
+            joint = part_of(self._gather(source, target, wanted, held))
+            return divided(joint, self._within(source, self._routes.separators[source][target]))
         known = self._messages.get((source, target, wanted))
         if known is None:
             joint = self._gather(source, target, wanted, ())

@@ -190,6 +190,15 @@ def mass_of(table: NDArray[np.float64]) -> float:
     return mass
 
 
+def part_of(piece: Piece) -> Piece:
+    """Return a table that holds a part of all probabilities; refuse to go on where it holds more than all."""
+    if not float(piece.table.sum(dtype=np.float64)) <= 1 + MASS_LOST:
+        raise InternalError(
+            "The probabilities of a part of a marginal of the model sum to more than 1 instead of 1 at most."
+        )
+    return piece
+
+
 def normalised(piece: Piece, dtype: Real) -> Piece:
     """Scale a table to sum to 1."""
     return Piece(piece.scope, (piece.table * (1.0 / float(piece.table.sum()))).astype(dtype, copy=False))
