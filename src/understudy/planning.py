@@ -176,14 +176,19 @@ def plan(
     found = replace(_arithmetic(asked, rows, used), rho=whole, opened=opened, persons=persons)
     if rehearse is False:
         return replace(found, unrehearsed="none was wanted")
-    if rehearse is None and found.seconds > REHEARSED:
+    return _rehearsed(found, asked, progress, limit=time_limit, wanted=rehearse is not None)
+
+
+def _rehearsed(found: Plan, asked: Request, progress: Choice, *, limit: str | float | None, wanted: bool) -> Plan:
+    """Return the plan with a rehearsal; unless it is ``wanted``, not where it takes long or does not fit."""
+    if not wanted and found.seconds > REHEARSED:
         return replace(found, unrehearsed=f"a run is forecast to take more than {REHEARSED:g} s")
     try:
-        made = _rehearse(asked, used, time_limit, progress)
+        made = _rehearse(asked, found.rows_used, limit, progress)
     except CapacityError:
-        if rehearse:
+        if wanted:
             raise
-        return replace(found, unrehearsed="it does not fit in memory")  # nobody has asked for it
+        return replace(found, unrehearsed="it does not fit in memory")
     return replace(found, rehearsal=made, unrehearsed="" if made else "every made-up row was an impossible one")
 
 

@@ -20,7 +20,8 @@ from understudy.privacy import Unit
 from understudy.release import Release, load
 from understudy.report import render_evaluation, render_report, write_evaluation, write_report
 from understudy.report.cards import MANY, script
-from understudy.report.data import column_view, dependence, report_data
+from understudy.report.data import column_view, report_data
+from understudy.report.dependence import dependence
 
 from .html_checker import read, table
 from .releases_made import NASTY, codes, make

@@ -25,6 +25,7 @@ from understudy.manifest.promise import (
 )
 from understudy.mechanism.outcome import is_told
 from understudy.privacy import Measurement
+from understudy.report.dependence import dependence
 from understudy.report.figures import Expected, Figure, figures_of
 from understudy.report.numbers import plural
 from understudy.report.reported import Reported
@@ -389,17 +390,3 @@ def _edges(release: Reported) -> Iterable[Edge]:
     pairs = list(together)
     for pair, counts in zip(pairs, release.model.marginals(pairs) if pairs else [], strict=True):
         yield Edge(pair, together[pair], dependence(counts))
-
-
-def dependence(counts: Floats) -> float:
-    """Return the mutual information of a two-way table over the smaller of its two entropies: 0 (none) to 1."""
-    p = np.maximum(counts, 0.0) / max(float(counts.sum()), 1e-300)
-    rows, columns = p.sum(axis=1), p.sum(axis=0)
-    least = min(_entropy(rows), _entropy(columns))
-    shared = _entropy(rows) + _entropy(columns) - _entropy(p.reshape(-1))
-    return float(np.clip(shared / least, 0.0, 1.0)) if least > 1e-9 else 0.0
-
-
-def _entropy(p: Floats) -> float:
-    kept = p[p > 0]
-    return float(-(kept * np.log(kept)).sum())
