@@ -88,3 +88,7 @@ def quick_codes(codes: Any, seed: int) -> Release:
 
     settings: dict[str, Any] = {"workload": "all-1way", "mechanism": "independent", "progress": False, "rows": 1}
     return synthesize(codes, Schema.from_domain({"a": 5}), epsilon=1.0, seed=seed, **settings)
+
+
+def test_the_range_is_that_of_a_normal_distribution() -> None:
+    assert total_range(10, 0.95) == "± 20 at 95%"

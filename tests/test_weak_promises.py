@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from release_tables import SCHEMA, quick, schema, table
-from understudy import UnderstudyWarning, plan, synthesize
+from understudy import UnderstudyWarning, learn_schema, plan, synthesize
 from understudy.cli import main
 from understudy.errors import SourceError
 from understudy.manifest.promise import sentences
@@ -82,3 +82,21 @@ def test_the_commands_warn_on_screen(command: str, tmp_path: Path) -> None:
     assert "epsilon = 1000 is a weak promise" in told.stderr
     if command == "plan":
         assert json.loads(told.stdout)["epsilon"] >= 1000
+
+
+def test_how_often_an_attacker_is_right_counts_delta() -> None:
+    assert success(0, 0) == 0.5
+    assert success(0, 0.5) == 0.75
+    assert success(20, 0) < 1
+    assert "right 100% of the time" in weakness(20, 1e-9)
+
+
+def test_a_release_with_a_learnt_schema_is_worded_by_both_budgets() -> None:
+    """The schema is in the release: who sees that has seen what it cost, too."""
+    rows = {"answer": ["Yes", "No"] * 1500}
+    learnt = learn_schema(rows, epsilon=9)
+    release = synthesize(rows, learnt, epsilon=1, delta=1e-9, workload="all-1way", progress=False)
+    card = " ".join(release.card.split())
+    assert "makes much difference to this table" not in card
+    assert "everything in this release, the learnt schema too" in card
+    assert "Words such as yes and no" in card

@@ -256,10 +256,19 @@ def _saved_already(place: Place, asked: Request, target: Output) -> Release | No
     release = load(target.folder)
     if place.settle_saved(release.manifest.run, asked.facts):
         return release
-    if target.overwrite and place.unfinished(asked.facts):
-        return None
-    if release.manifest.asked == asked.settings.asked:
-        text = f"The release in {target.folder} is complete already: there was nothing to resume, and nothing was spent."
+    if place.unfinished(asked.facts):
+        if target.overwrite:
+            return None
+        raise LedgerError(
+            f"{target.folder} holds a finished release of another run than the one to resume, which has not finished. "
+            "Name the folder of that run."
+        )
+    counted = release.manifest.ledger
+    if release.manifest.asked == asked.settings.asked and (counted is None or counted.dataset == place.dataset):
+        text = (
+            f"The release in {target.folder} is complete already: there was nothing to resume, and nothing was spent. Which "
+            "table it was made of was not looked at."
+        )
         warnings.warn(text, UnderstudyWarning, stacklevel=4)  # where synthesize is called
         return release
     if target.overwrite:

@@ -202,6 +202,27 @@ def test_resuming_a_finished_run_says_that_it_is_complete(
     assert not (home / "done.ledger").exists()
 
 
+def test_the_release_of_another_dataset_is_not_taken_for_the_one_to_resume(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where that other one has not begun, nor where it was stopped."""
+    monkeypatch.chdir(home)
+    assert run("ledger", "init", "b.ledger", "--dataset", "others", "--epsilon", 9).exit_code == 0
+    command = ["synthesize", "visits.csv", "-s", "visits.toml", "-e", 1, *QUICK, "--ledger", "b.ledger", "--dataset"]
+    assert run(*command, "visits", "-o", "done").exit_code == 0
+    for stopped in (False, True):
+        if stopped:
+            with monkeypatch.context() as patch:
+                patch.setattr(
+                    sys.modules["understudy.synthesize"], "_made", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+                )
+                assert run(*command, "others", "-o", "its own").exit_code == 130
+        again = run(*command, "others", "-o", "done", "--resume")
+        assert again.exit_code == 2
+        assert "done holds a finished release of" in again.stderr
+    assert run(*command, "others", "-o", "its own", "--resume").exit_code == 0
+
+
 def test_a_run_that_was_to_replace_its_like_is_gone_on_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("ledger", "cap", home / "b.ledger", "--dataset", "visits", "--epsilon", 9).exit_code == 0
     assert synthesize(home, "one", 1).exit_code == 0

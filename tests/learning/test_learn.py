@@ -26,6 +26,8 @@ from understudy.release.toml import schema_toml
 from understudy.request import TEXTS_SHARE
 from understudy.schema.ladder import Climber, ladder
 from understudy.schema.listed import Listed
+from understudy.schema.person import Person
+from understudy.schema.spelling import spelled_name
 from understudy.source.undeclared import UndeclaredSource
 
 ROWS = 6_000
@@ -373,6 +375,39 @@ def test_persons_count_with_so_many_rows() -> None:
     assert town.values == ("Lyon", "Paris")
     assert learnt.person is not None
     assert learnt.person.rows == 2
+
+
+@pytest.mark.promise(16)
+@pytest.mark.parametrize("attribute", ["day", spelled_name("day")])
+def test_a_person_moves_each_count_of_learning_by_so_many_rows(attribute: str) -> None:
+    mine = [("me", f"{day:02}/{day:02}/2020") for day in range(1, 13)]
+    others = [(f"p{i}", "1/5/2020") for i in range(5)]
+    with_me, without = (
+        UndeclaredSource(pa.table({"who": [w for w, _ in rows], "day": [d for _, d in rows]}), ["day"], Person("who", 2, ()))
+        for rows in (others + mine, others)
+    )
+    assert int((with_me.count([(attribute,)])[0] - without.count([(attribute,)])[0]).sum()) == 2
+
+
+def test_a_name_that_learning_needs_is_refused_before_anything_is_spent() -> None:
+    with pytest.raises(UserError, match="rename it"):
+        learn_schema({"a": ["x"], spelled_name("a"): ["y"]}, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{day:02}/02/2020 {hour} PM" for day in range(10, 29) for hour in range(1, 12)] * 15,
+        ["11:30 PM"] * 800 + ["9:05 AM"] * 800 + ["24:00"] * 300,
+        ["29.02.00"] * 500 + [f"{1 + i % 28:02}.{1 + i % 12:02}.{i % 80:02}" for i in range(2000)],
+    ],
+    ids=["hours without minutes", "24:00 beside AM and PM", "29 February of 1900"],
+)
+def test_no_column_costs_all_others(texts: list[str]) -> None:
+    learnt = learn_schema(
+        {"odd": texts, "sure": ["Paris", "Lyon", "Nice"] * (len(texts) // 3) + ["Nice"] * (len(texts) % 3)}, epsilon=20
+    )
+    assert "sure" in learnt.domain
 
 
 def test_codes_some_of_which_begin_with_a_zero_are_texts() -> None:

@@ -230,3 +230,21 @@ def test_no_message_has_more_cells_than_the_limit(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(answers, "LARGEST", 400)
     np.testing.assert_allclose(GraphicalModel(*_parts(model)).marginals(wanted), whole, rtol=1e-12)
     assert 0 < max(made) <= 400
+
+
+@pytest.mark.parametrize(
+    ("largest", "sizes", "cliques", "wanted"),
+    [
+        (1, (3, 1, 4, 2, 1), "ab ac ad ae", "bd"),
+        (2, (4, 4, 4, 3, 1, 2), "ab bc bd bde bf", "cd"),
+        (1, (2, 2, 4, 2, 2, 4), "ab ac cd bce bcf", "ade"),
+    ],
+)
+def test_all_of_a_marginal_may_come_by_messages_value_by_value(
+    monkeypatch: pytest.MonkeyPatch, largest: int, sizes: tuple[int, ...], cliques: str, wanted: str
+) -> None:
+    domain, rng = Domain(tuple("abcdef"[: len(sizes)]), sizes), np.random.default_rng(0)
+    tables = {tuple(clique): rng.uniform(-1, 1, domain.shape(tuple(clique))) for clique in cliques.split()}
+    model = GraphicalModel(domain, tables, 1.0)
+    monkeypatch.setattr(answers, "LARGEST", largest)
+    np.testing.assert_allclose(model.marginal(tuple(wanted)), BruteForce(model).marginal(tuple(wanted)), rtol=1e-9)

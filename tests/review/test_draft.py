@@ -193,6 +193,11 @@ def test_a_damaged_file_is_reported_without_its_content(tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_columns_may_have_the_names_that_queries_use() -> None:
+    drafted = draft_schema(pa.table({"v": list(range(50)), "n": [i % 3 for i in range(50)], "text": ["a", "b"] * 25}))
+    assert all(f"[columns.{name}]" in drafted for name in ("n", "text"))
+
+
 def test_a_frame_with_a_column_without_a_name_is_refused_with_its_place() -> None:
     with pytest.raises(SourceError, match=r"The table has a column without a name \(number 2 of 2\).*Rename it"):
         draft_schema(pa.table({"a": [1, 2], "": [3, 4]}))

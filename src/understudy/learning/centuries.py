@@ -25,7 +25,8 @@ def in_centuries(leaves: Sequence[Leaf]) -> list[Leaf]:
     gaps = {decade: min((decade - before - 1) % DECADES for before in seen) for decade in seen}
     first = max(seen, key=lambda decade: (gaps[decade], -((decade - LATE) % DECADES)))
     last = (first - 1 - gaps[first]) % DECADES
-    return [_earlier(leaf) if _decade(leaf) >= first and (first > last or last >= LATE) else leaf for leaf in short]
+    found = [_earlier(leaf) if _decade(leaf) >= first and (first > last or last >= LATE) else leaf for leaf in short]
+    return [leaf for leaf in found if leaf.node.low < leaf.node.high]  # there was no 29 February 1900
 
 
 def _decade(leaf: Leaf) -> int:

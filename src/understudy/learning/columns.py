@@ -19,7 +19,7 @@ from understudy.learning.words import known_words, rows_of_words
 from understudy.privacy import Door
 from understudy.schema import declaration as d
 from understudy.schema.days import ORDERS, families, groups
-from understudy.schema.formats import format_grain
+from understudy.schema.formats import end_of_day, format_grain
 from understudy.schema.ladder import (
     CLOCK_CELLS,
     FALSE,
@@ -114,7 +114,8 @@ def learn_column(door: Door, column: str, first: First, rho: Fraction) -> d.Colu
         rho -= part
     if kind is not None and kind in CLOCKS:
         form = ask_form(door, column, [CLOCKS.index(kind)], 0, rho, doubt=False) or kind
-        last: dict[str, Any] = {"max": d.END_OF_DAY} if first.sure(float(first.plain[MIDNIGHT]), 1) else {}
+        ends = first.sure(float(first.plain[MIDNIGHT]), 1) and end_of_day(form) is not None
+        last: dict[str, Any] = {"max": d.END_OF_DAY} if ends else {}
         return d.Time(kind="time", format=form, **last, **_place(nullable, [time(12)]))
     if kind is not None and kind not in ("whole", "other"):
         return _days(door, column, first, kind, rho, nullable=nullable)
@@ -202,7 +203,8 @@ def _binned(leaves: Sequence[Leaf], form: str | None, *, nullable: bool, clock: 
     spelled: dict[str, Any] = {} if form is None else {"format": form}
     if not clock:
         return d.Date(kind="date", **spelled, **_edges(dates), **_place(nullable, dates[:-1]))
-    last = time(23, 59, 59 if form is None or format_grain(form) == 1 else 0)
+    grain = 1 if form is None else format_grain(form)
+    last = time(23, 59 if grain <= 60 else 0, 59 if grain == 1 else 0)
     moments = [*(datetime.combine(day, time()) for day in dates[:-1]), datetime.combine(dates[-1], last)]
     return d.DateTime(kind="datetime", **spelled, **_edges(moments), **_place(nullable, moments[:-1]))
 

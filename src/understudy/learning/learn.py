@@ -27,7 +27,9 @@ from understudy.request import TEXTS_SHARE, budget_of, place_of
 from understudy.schema import Schema
 from understudy.schema.declaration import ColumnDeclaration, CsvDeclaration, LearntDeclaration, SchemaDeclaration, Table
 from understudy.schema.person import Person
+from understudy.schema.problems import SchemaFileError
 from understudy.schema.schema import build_schema
+from understudy.schema.spelling import spelled_name
 from understudy.source.csv import Csv
 from understudy.source.opening import columns_of
 from understudy.source.undeclared import UndeclaredSource
@@ -56,7 +58,8 @@ def learn_schema(
     """Learn a schema from a private table, under (``epsilon``, ``delta``) differential privacy. It needs no review.
 
     ``data`` is any table with names that ``synthesize`` takes; ``columns`` are those to learn, all unless given. Kinds,
-    bounds, bins and where values are missing come from noisy counts, texts only where many rows have them. Columns of which
+    bounds, bins and where values are missing come from noisy counts, texts only where many rows have them, but for words
+    such as yes and no, which are known before any table. Columns of which
     nothing could be learnt for this budget are left out.
 
     What it costs adds to what the release costs that is made with it: take both from one ``ledger``. Where persons have
@@ -144,13 +147,22 @@ def _written(
     learnt: dict[str, ColumnDeclaration | None], cost: LearntDeclaration, person: Person | None, csv: CsvDeclaration | None
 ) -> Schema:
     """Put what was learnt down as a schema."""
-    columns = {name: declared for name, declared in learnt.items() if declared is not None}
+    columns = {name: declared for name, declared in learnt.items() if declared is not None and _stands(name, declared)}
     if not columns:
         raise SchemaError("Nothing could be learnt of any column: the budget is too small for so few rows.")
     column, rows = (None, None) if person is None else (person.column, person.rows)
     table = Table(csv=csv, learnt=cost)
     declared = SchemaDeclaration(table=table, columns=columns, person=column, rows_per_person=rows)
     return build_schema(declared, "The learnt schema", lambda path: None)
+
+
+def _stands(name: str, declared: ColumnDeclaration) -> bool:
+    """Whether a schema may declare the column so; one that may not must not cost all others."""
+    try:
+        build_schema(SchemaDeclaration(table=Table(), columns={name: declared}), "The learnt column", lambda path: None)
+    except SchemaFileError:
+        return False
+    return True
 
 
 def _named(columns: Sequence[str], person: str | None) -> list[str]:
@@ -161,6 +173,8 @@ def _named(columns: Sequence[str], person: str | None) -> list[str]:
     if not names:
         besides = "" if person is None else f' besides "{person}"'
         raise UserError(f"There is no column to learn{besides}.")
+    if taken := [name for name in names if name in map(spelled_name, names)]:
+        raise UserError(f"The column {taken[0]!r} has a name that learning needs for itself: rename it.")
     return names
 
 

@@ -142,11 +142,11 @@ def _rows(rows: int) -> str:
 def sentences(manifest: Manifest) -> list[str]:
     """Return the promise in paragraphs: for everybody, then as a guess, then exactly."""
     privacy, told = manifest.privacy, _told(manifest.privacy)
-    delta = rounded_up(privacy.delta)
+    delta, (epsilon, schema) = rounded_up(privacy.delta), _with_schema(manifest)
     return [
-        _difference(privacy, told),
+        _difference(epsilon, privacy.delta, told),
         f"Somebody who knows {told.knows}, and would guess with even odds whether {told.whether}, is right at most "
-        f"{guess(privacy.epsilon, privacy.delta)} of the time after seeing everything in this release, instead of 50%. "
+        f"{guess(epsilon, privacy.delta)} of the time after seeing everything in this release{schema}, instead of 50%. "
         f"That is the worst case, for any {told.whom} at all, whatever computers they may have, now or later.",
         f"Exactly: the probability of any outcome changes by a factor of at most e^epsilon = {factor(privacy.epsilon)}, but "
         f"for a probability of {delta}, when {told.when}. This is "
@@ -156,6 +156,15 @@ def sentences(manifest: Manifest) -> list[str]:
         "bounds and the report. Drawing more rows or asking more questions of the model weakens nothing. Other releases "
         "from the same private table add up: whoever publishes several must add their budgets.",
     ]
+
+
+def _with_schema(manifest: Manifest) -> tuple[float, str]:
+    """Return epsilon of all that a release holds, its schema where this was learnt, too; and words that say so."""
+    alone = manifest.privacy.epsilon
+    if manifest.declaration.get("table", {}).get("learnt") is None:
+        return alone, ""
+    whole = _summed(manifest)
+    return (alone, " but its schema, which was learnt") if whole is None else (whole, ", the learnt schema too")
 
 
 def assumptions(manifest: Manifest) -> list[str]:
@@ -242,7 +251,9 @@ def _texts(learnt: Mapping[str, Any]) -> str:
         return ""
     return (
         f"A text is shown only where its count with noise reached {learnt['threshold']:,}: one that no more than "
-        f"{_rows(learnt['rare'])} have is shown with a chance of {rounded_up(learnt['delta'])} at most. "
+        f"{_rows(learnt['rare'])} have is shown with a chance of {rounded_up(learnt['delta'])} at most. Words "
+        "such as yes and no, or male and female, in pairs that are known before any table, are told by noisy counts without "
+        "that limit. "
     )
 
 
@@ -256,14 +267,21 @@ def learning(manifest: Manifest) -> str | None:
 
 
 def _sum_of(manifest: Manifest, before: str, otherwise: str) -> str:
-    """Return what the schema and the release cost together, at the release's delta, where these budgets add up."""
+    """Say what the schema and the release cost together, at the release's delta, where these budgets add up."""
+    epsilon = _summed(manifest)
+    if epsilon is None:
+        return otherwise
+    return f"{before}epsilon = {rounded_up(epsilon)}, delta = {rounded_up(manifest.privacy.delta)}"
+
+
+def _summed(manifest: Manifest) -> float | None:
+    """Return epsilon of the learnt schema and the release together, at its delta; None where these do not add up."""
     learnt, privacy = manifest.declaration["table"]["learnt"], manifest.privacy
     unit = Unit("replace" if privacy.unit == "replace" else "add-remove", privacy.rows_per_person, privacy.person)
     rho, left = learnt.get("rho"), Fraction(privacy.delta) - Fraction(learnt.get("texts", 0))
     if rho is None or left <= 0 or not unit.adds_to(Unit.of(learnt.get("unit", Unit.ADD_REMOVE.value))):
-        return otherwise
-    epsilon = epsilon_of(Fraction(rho) + parse_amount(privacy.rho.exact), float_below(left))
-    return f"{before}epsilon = {rounded_up(epsilon)}, delta = {rounded_up(privacy.delta)}"
+        return None
+    return epsilon_of(Fraction(rho) + parse_amount(privacy.rho.exact), float_below(left))
 
 
 def _who(privacy: PrivacyEntry) -> list[str]:
@@ -297,10 +315,10 @@ def _neighbours(privacy: PrivacyEntry) -> str:
     return f"Neighbouring tables {changed} one {whom}: {placed}, and {dropped}."
 
 
-def _difference(privacy: PrivacyEntry, told: _Told) -> str:
+def _difference(epsilon: float, delta: float, told: _Told) -> str:
     """Say how much one row or person can matter, by how often an attacker is right; no kind words where that is often."""
-    right = success(privacy.epsilon, privacy.delta)
-    if is_little(privacy.epsilon, privacy.delta):
+    right = success(epsilon, delta)
+    if is_little(epsilon, delta):
         return (
             f"No single {told.whom} makes much difference to this table. Whatever can be seen in this release could also "
             f"have been seen, with a probability not far off, had {told.had}. How far at most, the next lines say."
@@ -309,7 +327,9 @@ def _difference(privacy: PrivacyEntry, told: _Told) -> str:
     if right >= CERTAIN:
         much += " hardly limited: the budget is so large that next to nothing is promised."
     elif right > NOT_LITTLE:
-        much += " limited, but the limit is weak: the budget is large."
+        much += (
+            f" limited, but the limit is weak: {'the budget' if success(epsilon, 0.0) > NOT_LITTLE else 'delta'} is large."
+        )
     else:
         much += " limited, though not to little."
     return (

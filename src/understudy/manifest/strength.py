@@ -6,7 +6,7 @@ Words are chosen by this number, and not by epsilon alone: a large delta is as w
 from __future__ import annotations
 
 import warnings
-from math import exp
+from math import ceil, exp
 
 from understudy.errors import UnderstudyWarning
 from understudy.privacy import Budget
@@ -34,7 +34,7 @@ def weakness(epsilon: float, delta: float) -> str:
     """Say why a promise is weak; empty where it is not."""
     found = []
     if epsilon > WEAK_EPSILON:
-        right = int(success(epsilon, delta) * 100_000) / 1000
+        right = ceil(success(epsilon, delta) * 100_000) / 1000
         found.append(
             f"epsilon = {epsilon:.6g} is a weak promise: whoever knows all other rows and guesses whether one was there may "
             f"be right {right:g}% of the time. 1 is usual, and above {WEAK_EPSILON:g} little is promised."

@@ -85,7 +85,7 @@ class Seen:
     def ranked(self, most: int) -> list[tuple[str, int]]:
         """Return the commonest texts, at most ``most``, and how many rows have each."""
         text = f"{identifier(self.name)}::VARCHAR"
-        query = f"SELECT {text} AS v, count(*) AS n FROM {VIEW} WHERE trim({text}) <> '' GROUP BY v ORDER BY n DESC, v"
+        query = f"SELECT {text} AS v, count(*) AS n FROM {VIEW} WHERE trim({text}) <> '' GROUP BY 1 ORDER BY n DESC, 1"
         return [(str(value), int(rows)) for value, rows in self.opened.ask(f"{query} LIMIT {most}")]
 
     def prefixes(self, longest: int) -> list[int]:
@@ -98,7 +98,7 @@ class Seen:
     def counted(self) -> Counted:
         """The numbers of the column that bins can hold."""
         name = identifier(self.name)
-        number = f"SELECT {name}::DOUBLE AS v, count(*) AS n FROM {VIEW} WHERE abs({name}::DOUBLE) <= {WIDEST} GROUP BY v"
+        number = f"SELECT {name}::DOUBLE AS v, count(*) AS n FROM {VIEW} WHERE abs({name}::DOUBLE) <= {WIDEST} GROUP BY 1"
         some = f"SELECT * FROM ({number}) USING SAMPLE {_MOST}" if self.distinct > _MOST else number
         found = self.opened.ask(f"SELECT list(v ORDER BY v), list(n ORDER BY v) FROM ({some})")[0]
         return Counted(np.array(found[0] or [], np.float64), np.array(found[1] or [], np.int64))

@@ -206,7 +206,7 @@ def _moments_or_slips(ask: Ask, usual: Spelling, marks: Dialect) -> Spelling:
 def texts_of(name: str) -> str:
     """Return the SQL of the texts of a column that are not blank, as ``v``, with the rows that have each, as ``n``."""
     text = f"trim({identifier(name)})"
-    return f"SELECT {text} AS v, count(*) AS n FROM {_COPY} WHERE {text} <> '' GROUP BY v"
+    return f"SELECT {text} AS v, count(*) AS n FROM {_COPY} WHERE {text} <> '' GROUP BY 1"
 
 
 def _of_texts(opened: Opened, name: str, query: str) -> tuple[Any, ...]:

@@ -45,7 +45,7 @@ class Piece:
         """Return the table, contiguous, with its axes in the order of ``scope``."""
         known = self._arranged.get(scope)
         if known is None:
-            known = np.ascontiguousarray(self.table.transpose([self.scope.index(i) for i in scope]))
+            known = np.asarray(self.table.transpose([self.scope.index(i) for i in scope]), order="C")
             if known.size <= CACHED:  # to move a larger one again takes little beside what it is moved for
                 self._arranged.clear()  # another thread may want another order meanwhile: what it holds stays its own
                 self._arranged[scope] = known
