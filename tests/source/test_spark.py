@@ -305,7 +305,7 @@ def test_odd_values_cost_their_own_row() -> None:
 @here
 def test_a_column_that_is_missing_is_told_before_anything_is_spent() -> None:
     frame = spark.session().sql("SELECT 1 AS agee")
-    with pytest.raises(SourceError, match="columns less"):
+    with pytest.raises(SourceError, match="lacks 5 of the 5 columns"):
         unopened(frame, DECLARED)
 
 
